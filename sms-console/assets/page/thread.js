@@ -1,0 +1,190 @@
+// One conversation: its messages, its reply, and the contact beside it.
+
+import { get, post } from '../api.js';
+import { draftDrop, draftRead, draftWrite, once, unanswered } from '../draft.js';
+import { h, replace } from '../dom.js';
+import { credits, fullName, phone, worded } from '../format.js';
+import { badge } from '../part/badge.js';
+import { bubbles } from '../part/bubble.js';
+import { busy, button, isBusy, linkButton } from '../part/button.js';
+import { errorNotice, notice, toast } from '../part/notice.js';
+import { failed, loading } from '../part/state.js';
+import { textBox } from '../part/textbox.js';
+import { unansweredNotice } from '../part/unanswered.js';
+import { testMode } from '../session.js';
+
+/** @typedef {import('../api.js').Schemas['Thread']} Thread */
+
+/**
+ * @param {string} number
+ * @param {AbortSignal} signal
+ * @param {boolean} focus whether the conversation was chosen by hand
+ * @param {() => void} changed
+ */
+export function thread(number, signal, focus, changed) {
+  const title = h('h2', { tabindex: '-1' }, phone(number));
+  const note = h('div', { class: 'thread-note' });
+  const log = h('div', {
+    class: 'thread-log', role: 'log', tabindex: '0', 'aria-label': 'Messages',
+  }, loading());
+  const foot = h('div', { class: 'thread-foot' });
+  const contact = h('aside', { class: 'thread-contact', 'aria-label': 'Contact' });
+  const element = h('div', { class: 'thread' },
+    h('div', { class: 'thread-main' },
+      h('div', { class: 'thread-head' },
+        h('a', { class: 'thread-back', href: '/console/inbox' }, 'All conversations'),
+        h('div', null, title, note)),
+      log, foot),
+    contact);
+  let known = '';
+  /** @type {boolean | null} */
+  let optedOut = null;
+
+  /** @param {Thread} value */
+  const show = (value) => {
+    const name = value.contact ? fullName(value.contact) : '';
+    replace(title, name || phone(number));
+    replace(note, name ? h('span', { class: 'faint' }, phone(number)) : null,
+      value.opted_out ? badge('Opted out', 'bad') : null);
+    const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+    const first = known === '';
+    replace(log, bubbles(value.messages));
+    if (first || atEnd) log.scrollTop = log.scrollHeight;
+    replace(contact, contactCard(number, value));
+    if (optedOut !== value.opted_out) {
+      optedOut = value.opted_out;
+      replace(foot, value.opted_out
+        ? notice('bad', h('p', null, 'This person has opted out and cannot be texted. Remove the '
+          + 'opt-out only if they have asked to hear from you again. '),
+        h('p', null, h('a', { href: `/console/opt-outs?q=${encodeURIComponent(number)}` },
+          'Show the opt-out')))
+        : reply(number, signal, () => {
+          changed();
+          refresh();
+        }));
+    }
+  };
+  const refresh = async () => {
+    try {
+      const answer = await get(`/v1/conversations/${encodeURIComponent(number)}`, {}, signal);
+      if (signal.aborted) return;
+      const text = JSON.stringify(answer.data);
+      if (text !== known) show(answer.data);
+      known = text;
+      await markRead(number, answer.data, changed);
+    } catch (error) {
+      if (signal.aborted || known !== '') return;
+      replace(log, failed(error, refresh));
+    }
+  };
+  refresh().then(() => focus && title.focus({ preventScroll: true }));
+  return { element, refresh };
+}
+
+/**
+ * What is on screen has been read.
+ * @param {string} number
+ * @param {Thread} value
+ * @param {() => void} changed
+ */
+async function markRead(number, value, changed) {
+  const unread = value.messages.some((one) => one.direction === 'inbound' && !one.read_at);
+  if (!unread || document.visibilityState !== 'visible') return;
+  const answer = await post(`/v1/conversations/${encodeURIComponent(number)}/read`);
+  if (answer.data.marked_read > 0) changed();
+}
+
+/**
+ * @param {string} number
+ * @param {AbortSignal} signal
+ * @param {() => void} sent
+ */
+function reply(number, signal, sent) {
+  const name = `reply ${number}`;
+  const problems = h('div');
+  /** @type {import('../api.js').Schemas['Quote'] | null} */
+  let price = null;
+  const box = textBox({
+    signal, label: 'Reply', value: draftRead(name) ?? '', rows: 3,
+    request: () => (box.field.value().trim() ? { to: [number], body: box.field.value() } : null),
+    onchange: () => draftWrite(name, box.field.value()),
+    onquote: (quote) => {
+      price = quote;
+      label();
+    },
+    onenter: () => element.requestSubmit(),
+  });
+  const send = button('Send', null, { kind: 'main', type: 'submit' });
+  const label = () => replace(send, price && price.recipients > 0 && !testMode()
+    ? `Send for ${credits(price.credits)}` : 'Send');
+  const done = () => {
+    draftDrop(name);
+    box.field.set('');
+    box.refresh();
+    showUnanswered();
+    toast('Sent.');
+    sent();
+  };
+  const showUnanswered = () => {
+    replace(problems, unansweredNotice(name, done, showUnanswered));
+    send.disabled = unanswered(name) !== null;
+  };
+  const element = h('form', { class: 'reply', 'aria-label': 'Reply' }, problems, box.element,
+    h('div', { class: 'actions' }, send,
+      h('span', { class: 'small faint' }, 'Ctrl and Enter sends.')));
+  element.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const body = box.field.value();
+    if (isBusy(send) || send.disabled) return;
+    if (!body.trim()) {
+      box.field.complain('Write something first.');
+      box.field.control.focus();
+      return;
+    }
+    busy(send, true);
+    try {
+      const answer = await once(name, '/v1/messages', { to: [number], body });
+      if (answer.data.messages.length === 0) {
+        replace(problems, notice('bad', 'This number cannot be texted. Nothing was sent.'));
+      } else {
+        done();
+        box.field.control.focus();
+      }
+    } catch (error) {
+      showUnanswered();
+      if (!unanswered(name)) {
+        const shown = errorNotice(error);
+        replace(problems, shown);
+        shown.focus();
+      }
+    } finally {
+      busy(send, false);
+    }
+  });
+  showUnanswered();
+  return element;
+}
+
+/**
+ * @param {string} number
+ * @param {Thread} value
+ */
+function contactCard(number, { contact, opted_out: optedOut }) {
+  if (!contact) {
+    return [h('h3', null, 'Not a contact yet'),
+      h('p', { class: 'faint' }, phone(number)),
+      linkButton('Add to contacts', `/console/contacts?add=${encodeURIComponent(number)}`,
+        { small: true })];
+  }
+  const custom = Object.entries(contact.custom ?? {});
+  return [
+    h('h3', null, fullName(contact) || phone(number)),
+    h('dl', { class: 'facts' },
+      h('dt', null, 'Number'), h('dd', null, phone(number)),
+      contact.email ? [h('dt', null, 'Email'), h('dd', null, contact.email)] : null,
+      optedOut ? [h('dt', null, 'Texts'), h('dd', null, badge('Opted out', 'bad'))] : null,
+      custom.map(([field, text]) => [h('dt', null, worded(field)), h('dd', null, String(text))])),
+    contact.notes ? h('p', { class: 'wrap' }, contact.notes) : null,
+    linkButton('Open the contact', `/console/contacts/${contact.id}`, { small: true }),
+  ];
+}

@@ -1,0 +1,85 @@
+// Every page of the console: its address, its module, and its place in the navigation.
+
+/** @typedef {import('./router.js').Place} Place */
+/** @typedef {{title: string, items: {text: string, href: string, icon: string}[]}} Group */
+
+/** @type {Place[]} */
+export const ACCOUNT_PLACES = [
+  { path: '/console', load: () => import('./page/home.js') },
+  { path: '/console/inbox', load: () => import('./page/inbox.js') },
+  { path: '/console/inbox/:phone', load: () => import('./page/inbox.js') },
+  { path: '/console/compose', load: () => import('./page/compose.js') },
+  { path: '/console/messages', load: () => import('./page/messages.js') },
+  { path: '/console/messages/:id', load: () => import('./page/message.js') },
+  { path: '/console/contacts', load: () => import('./page/contacts.js') },
+  { path: '/console/contacts/import', load: () => import('./page/import.js') },
+  { path: '/console/contacts/:id', load: () => import('./page/contact.js') },
+  { path: '/console/lists', load: () => import('./page/lists.js') },
+  { path: '/console/lists/:id', load: () => import('./page/list.js') },
+  { path: '/console/campaigns', load: () => import('./page/campaigns.js') },
+  { path: '/console/campaigns/new', load: () => import('./page/campaign_draft.js') },
+  { path: '/console/campaigns/:id', load: () => import('./page/campaign.js') },
+  { path: '/console/campaigns/:id/edit', load: () => import('./page/campaign_draft.js') },
+  { path: '/console/templates', load: () => import('./page/templates.js') },
+  { path: '/console/keywords', load: () => import('./page/keywords.js') },
+  { path: '/console/opt-outs', load: () => import('./page/opt_outs.js') },
+  { path: '/console/senders', load: () => import('./page/senders.js') },
+  { path: '/console/links', load: () => import('./page/links.js') },
+  { path: '/console/developers', load: () => import('./page/developers.js') },
+  { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
+];
+
+/** @type {Place[]} */
+export const OPERATOR_PLACES = [
+  { path: '/console', load: () => import('./operator/accounts.js') },
+  { path: '/console/operator/accounts', load: () => import('./operator/accounts.js') },
+  { path: '/console/operator/accounts/:id', load: () => import('./operator/account.js') },
+  { path: '/console/operator/senders', load: () => import('./operator/senders.js') },
+  { path: '/console/operator/numbers', load: () => import('./operator/numbers.js') },
+  { path: '/console/operator/unrouted', load: () => import('./operator/unrouted.js') },
+  { path: '/console/operator/routes', load: () => import('./operator/routes.js') },
+  { path: '/console/operator/sandbox', load: () => import('./operator/sandbox.js') },
+];
+
+/** @type {Place[]} */
+export const OPEN_PLACES = [
+  { path: '/console/sign-in', load: () => import('./page/sign_in.js') },
+  { path: '/console/design', load: () => import('./page/design.js') },
+];
+
+/** @type {Group[]} */
+export const ACCOUNT_NAV = [
+  { title: '', items: [
+    { text: 'Home', href: '/console', icon: 'home' },
+    { text: 'Inbox', href: '/console/inbox', icon: 'inbox' },
+    { text: 'Compose', href: '/console/compose', icon: 'compose' },
+    { text: 'Messages', href: '/console/messages', icon: 'messages' },
+  ] },
+  { title: 'People', items: [
+    { text: 'Contacts', href: '/console/contacts', icon: 'contacts' },
+    { text: 'Lists', href: '/console/lists', icon: 'lists' },
+    { text: 'Opt-outs', href: '/console/opt-outs', icon: 'optouts' },
+  ] },
+  { title: 'Sending', items: [
+    { text: 'Campaigns', href: '/console/campaigns', icon: 'campaigns' },
+    { text: 'Templates', href: '/console/templates', icon: 'templates' },
+    { text: 'Keywords', href: '/console/keywords', icon: 'keywords' },
+    { text: 'Sender names', href: '/console/senders', icon: 'senders' },
+    { text: 'Tracked links', href: '/console/links', icon: 'links' },
+  ] },
+  { title: 'Build', items: [
+    { text: 'Developers', href: '/console/developers', icon: 'developers' },
+  ] },
+];
+
+/** @type {Group[]} */
+export const OPERATOR_NAV = [
+  { title: 'Operator', items: [
+    { text: 'Accounts', href: '/console/operator/accounts', icon: 'accounts' },
+    { text: 'Sender review', href: '/console/operator/senders', icon: 'senders' },
+    { text: 'Numbers', href: '/console/operator/numbers', icon: 'numbers' },
+    { text: 'Unrouted messages', href: '/console/operator/unrouted', icon: 'unrouted' },
+    { text: 'Routes', href: '/console/operator/routes', icon: 'routes' },
+    { text: 'Sandbox', href: '/console/operator/sandbox', icon: 'sandbox' },
+  ] },
+];

@@ -1,0 +1,41 @@
+// Every page of the console, for tests that look at all of them.
+
+/** @typedef {{list: any, campaign: any, webhook: any, contacts: any[]}} Facts */
+/** @typedef {{name: string, path: string, who: 'live' | 'operator' | null}} PageOf */
+
+/** @param {Facts} facts @param {string} message @param {string} account @returns {PageOf[]} */
+export function everyPage(facts, message, account) {
+  /** @param {string} name @param {string} path @returns {PageOf} */
+  const people = (name, path) => ({ name, path: `/console${path}`, who: 'live' });
+  /** @param {string} name @param {string} path @returns {PageOf} */
+  const operator = (name, path) => ({
+    name: `operator-${name}`, path: `/console/operator/${path}`, who: 'operator',
+  });
+  return [
+    { name: 'sign-in', path: '/console/sign-in', who: null },
+    { name: 'design', path: '/console/design', who: null },
+    people('home', ''), people('inbox', '/inbox'),
+    people('conversation', '/inbox/%2B447700900100'), people('compose', '/compose'),
+    people('messages', '/messages'), people('message', `/messages/${message}`),
+    people('contacts', '/contacts'), people('contact', `/contacts/${facts.contacts[0].contact_id}`),
+    people('import', '/contacts/import'), people('lists', '/lists'),
+    people('list', `/lists/${facts.list.id}`), people('campaigns', '/campaigns'),
+    people('campaign-draft', '/campaigns/new'),
+    people('campaign', `/campaigns/${facts.campaign.id}`),
+    people('templates', '/templates'), people('keywords', '/keywords'),
+    people('opt-outs', '/opt-outs'), people('senders', '/senders'), people('links', '/links'),
+    people('developers', '/developers'),
+    people('webhook', `/developers/webhooks/${facts.webhook.id}`), people('nowhere', '/nowhere'),
+    operator('accounts', 'accounts'), operator('account', `accounts/${account}`),
+    operator('senders', 'senders'), operator('numbers', 'numbers'),
+    operator('unrouted', 'unrouted'), operator('routes', 'routes'), operator('sandbox', 'sandbox'),
+  ];
+}
+
+/** Waits until a page has shown what it reads. @param {import('playwright-core').Page} page */
+export async function pageSettled(page) {
+  await page.locator('main h1').first().waitFor({ state: 'attached' });
+  await page.waitForFunction(() => (
+    document.querySelectorAll('main[aria-busy], main [aria-busy], main .loading').length === 0
+    || location.pathname === '/console/design'));
+}

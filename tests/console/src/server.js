@@ -1,0 +1,90 @@
+// A real server for a test: started on a port of its own, stopped by its process id.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export const OPERATOR_TOKEN = 'operator-token-of-the-console-tests';
+
+const BINARY = process.env.SMS_SERVER
+  ?? new URL('../../../target/debug/sms-server', import.meta.url).pathname;
+
+/**
+ * Starts a server and waits until it has said where it is.
+ * @param {Record<string, string>} [settings]
+ */
+export async function serverStart(settings = {}) {
+  const child = spawn(BINARY, [], {
+    env: {
+      ...passedOn(), SMS_STORE: 'memory', SMS_ADDR: '127.0.0.1:0', SMS_LOG: 'error',
+      SMS_ADMIN_TOKEN: OPERATOR_TOKEN, SMS_RATE_PER_SECOND: '1000', SMS_RATE_BURST: '1000',
+      SMS_WEBHOOK_ALLOW_PRIVATE: 'true', ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const complete = settings.SMS_DEMO === 'false' ? /Data .*\n/ : /Then look up/;
+  const banner = await bannerOf(child, complete);
+  const base = /API\s+(http:\/\/[^/\s]+)/.exec(banner)?.[1];
+  if (!base) throw new Error(`the server did not start: ${banner}`);
+  const live = /Live key\s+(\S+)/.exec(banner)?.[1] ?? '';
+  return {
+    base,
+    live,
+    port: new URL(base).port,
+    test: /Test key\s+(\S+)/.exec(banner)?.[1] ?? '',
+    /** @param {NodeJS.Signals} [signal] */
+    async stop(signal = 'SIGTERM') {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await once(child, 'exit');
+    },
+    /** Asks the API. */
+    api: caller(base, '/api/v1', live),
+    /** Asks the operator's API. */
+    operator: caller(base, '/admin/v1', OPERATOR_TOKEN),
+  };
+}
+
+/** @typedef {Awaited<ReturnType<typeof serverStart>>} Server */
+
+/**
+ * @param {string} base
+ * @param {string} root
+ * @param {string} key
+ */
+function caller(base, root, key) {
+  /** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<any>} */
+  return async (method, path, body) => {
+    const response = await fetch(base + root + path, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text ? JSON.parse(text) : null;
+  };
+}
+
+/**
+ * What a server says at its start. It is read on to the end: a server must not wait for a reader.
+ * @param {import('node:child_process').ChildProcessByStdio<null, import('node:stream').Readable,
+ *   null>} child
+ * @param {RegExp} complete
+ * @returns {Promise<string>}
+ */
+function bannerOf(child, complete) {
+  return new Promise((done) => {
+    let banner = '';
+    child.stdout.on('data', (chunk) => {
+      banner += chunk;
+      if (complete.test(banner)) done(banner);
+    });
+    child.stdout.on('end', () => done(banner));
+  });
+}
+
+/** What a server is given from outside: where to find the console's files while they change. */
+function passedOn() {
+  const { PATH, SMS_CONSOLE_DIR } = process.env;
+  return SMS_CONSOLE_DIR ? { PATH, SMS_CONSOLE_DIR } : { PATH };
+}

@@ -1,0 +1,85 @@
+// Every page is for everybody: axe finds nothing, at both widths and in both themes.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { WIDTHS, browserStart, pageOpen, signIn } from '../src/browser.js';
+import { historyMake } from '../src/history.js';
+import { everyPage, pageSettled } from '../src/pages.js';
+import { serverStart } from '../src/server.js';
+
+const axe = await readFile(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+/** @type {import('../src/server.js').Server} */
+let server;
+/** @type {import('playwright-core').Browser} */
+let browser;
+/** @type {import('../src/pages.js').PageOf[]} */
+let pages;
+
+before(async () => {
+  [server, browser] = await Promise.all([serverStart(), browserStart()]);
+  const facts = await historyMake(server);
+  const message = (await server.api('GET', '/messages')).data[0].id;
+  const account = (await server.operator('GET', '/accounts')).data[0].id;
+  pages = everyPage(facts, message, account);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+for (const who of /** @type {const} */ ([null, 'live', 'operator'])) {
+  test(`axe finds nothing on any page, at both widths, in both themes: ${who}`, async () => {
+    /** @type {string[]} */
+    const found = [];
+    // Only axe itself needs to run from a string: the page's own policy stays in the other tests.
+    const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
+    if (who) await signIn(page, server, who);
+    for (const { name, path } of pages.filter((one) => one.who === who)) {
+      await page.goto(server.base + path);
+      await pageSettled(page);
+      await page.evaluate(axe);
+      for (const [width, viewport] of Object.entries(WIDTHS)) {
+        await page.setViewportSize(viewport);
+        for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+          await page.emulateMedia({ colorScheme });
+          found.push(...await violations(page, `${name}, ${width}, ${colorScheme}`));
+        }
+        const over = await page.evaluate(() => (
+          document.documentElement.scrollWidth - document.documentElement.clientWidth));
+        if (over > 0) found.push(`${name}, ${width}: ${over} px wider than the screen`);
+      }
+    }
+    await context.close();
+    assert.deepEqual(found, []);
+  });
+}
+
+test('axe finds a picture without words, so that what it does not find is not there', async () => {
+  const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
+  await page.goto(`${server.base}/console/sign-in`);
+  await pageSettled(page);
+  await page.evaluate(() => {
+    const picture = document.createElement('img');
+    picture.src = 'data:,';
+    document.querySelector('main')?.append(picture);
+  });
+  await page.evaluate(axe);
+  const found = await violations(page, 'sign-in');
+  assert.equal(found.length, 1);
+  assert.match(found[0], /image-alt/);
+  await context.close();
+});
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @param {string} name
+ */
+async function violations(page, name) {
+  const result = await page.evaluate(() => (
+    /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] })));
+  return result.violations.flatMap((/** @type {any} */ rule) => rule.nodes.map(
+    (/** @type {any} */ node) => `${name}: ${rule.id} ${node.target.join(' ')} ${node.html}`));
+}

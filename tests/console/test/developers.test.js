@@ -1,0 +1,85 @@
+// For those who write programs: endpoints, their deliveries, their secrets.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { job, stage, until } from '../src/setup.js';
+
+const here = stage();
+
+/** A receiver that answers 500 until it is told otherwise. */
+async function receiverStart() {
+  const receiver = { status: 500, count: 0, url: '', stop: () => {} };
+  const server = createServer((request, response) => {
+    request.resume();
+    receiver.count += 1;
+    response.writeHead(receiver.status).end('thank you <b>very</b> much');
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(null)));
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
+  receiver.url = `http://127.0.0.1:${address.port}/hooks`;
+  receiver.stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return receiver;
+}
+
+job(here, 'an endpoint is added, tested, retried, given a new secret and deleted', 'live',
+  '/console/developers', async (page, server) => {
+    const receiver = await receiverStart();
+    try {
+      await page.getByRole('button', { name: 'Add an endpoint' }).click();
+      await page.getByLabel('Address').fill(receiver.url);
+      await page.getByRole('dialog').getByRole('button', { name: 'Add the endpoint' }).click();
+      await page.getByText('Copy it now: it is shown this once.').waitFor();
+      const secret = await page.getByRole('dialog').locator('code').innerText();
+      assert.match(secret, /^whsec_/);
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+      await page.reload();
+      await page.getByRole('link', { name: receiver.url }).click();
+      await page.getByRole('heading', { name: receiver.url }).waitFor();
+      assert.ok(!(await page.content()).includes(secret));
+
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText('The endpoint did not take the test').waitFor();
+      await page.getByText('thank you <b>very</b> much').waitFor();
+      receiver.status = 200;
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText('The endpoint took the test.').waitFor();
+      receiver.status = 500;
+
+      await server.api('POST', '/messages', { to: '07700 900123', body: 'Hello' });
+      await page.getByRole('row', { name: /message\.sent Pending 500/ }).waitFor();
+      receiver.status = 200;
+      await page.getByRole('button', { name: 'Retry message.sent' }).click();
+      await page.getByRole('row', { name: /message\.sent Delivered 200/ }).waitFor();
+
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('button', { name: 'Make a new secret' }).click();
+      await page.getByText('Copy it now').waitFor();
+      assert.notEqual(await page.getByRole('dialog').locator('code').innerText(), secret);
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByRole('dialog').getByLabel('On', { exact: true }).uncheck();
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      await page.getByText('It is off. Nothing is sent to it.').waitFor();
+      await page.getByRole('button', { name: 'Switch it on' }).click();
+      await page.getByText('It is off. Nothing is sent to it.').waitFor({ state: 'detached' });
+
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete the endpoint' }).click();
+      await until(async () => (await server.api('GET', '/webhooks')).data,
+        (all) => all.length === 0);
+    } finally {
+      receiver.stop();
+    }
+  });
+
+job(here, 'a request with curl is there to be copied, without the key', 'live',
+  '/console/developers', async (page, server) => {
+    await page.getByRole('group', { name: 'Send a message with curl' }).waitFor();
+    const text = await page.getByRole('group', { name: 'Send a message with curl' }).innerText();
+    assert.ok(text.includes(`${server.base}/api/v1/messages`));
+    assert.ok(text.includes('Bearer YOUR_API_KEY'));
+  });

@@ -1,0 +1,138 @@
+// Answering people.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pageOpen, signIn } from '../src/browser.js';
+import { historyMake } from '../src/history.js';
+import { serverStart } from '../src/server.js';
+import { job, stage, until } from '../src/setup.js';
+
+/** @type {any} */
+let facts;
+const here = stage({}, async (server) => {
+  facts = await historyMake(server);
+});
+
+/** @param {import('../src/server.js').Server} server @param {string} from @param {string} body */
+const comesIn = (server, from, body) => (
+  server.operator('POST', '/inbound', { from, to: facts.own, body }));
+
+job(here, 'a new message appears by itself, and is read when it is opened', 'live',
+  '/console/inbox', async (page, server) => {
+    await comesIn(server, '+447700900301', 'A new face at the door');
+    const row = page.getByRole('link', { name: /07700 900301.*A new face at the door.*unread/s });
+    await row.waitFor();
+    await row.click();
+    await page.getByRole('log').getByText('A new face at the door').waitFor();
+    await until(() => server.api('GET', '/conversations?q=07700900301'),
+      (answer) => answer.data[0].unread === 0);
+    await comesIn(server, '+447700900301', 'And a second thing');
+    await page.getByRole('log').getByText('And a second thing').waitFor();
+  });
+
+job(here, 'a conversation shows how far each message got, and why one failed', 'live',
+  '/console/inbox/%2B447700900100', async (page, server) => {
+    await page.getByRole('heading', { name: 'Front desk' }).first().waitFor();
+    await page.getByText('frontdesk@example.com').waitFor();
+    await page.getByRole('link', { name: 'Delivered' }).first().waitFor();
+    await comesIn(server, '+447700900902', 'Are you there?');
+    await page.goto(`${server.base}/console/inbox/%2B447700900902`);
+    await page.getByText('The number is not in use.').first().waitFor();
+  });
+
+job(here, 'a reply is priced, sent by the keyboard alone and seen to arrive', 'live',
+  '/console/inbox', async (page, server) => {
+    await comesIn(server, '+447700900302', 'By keyboard, please');
+    await page.getByRole('link', { name: /By keyboard, please/ }).waitFor();
+    await page.getByRole('link', { name: /By keyboard, please/ }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText('By keyboard, please').waitFor();
+    await until(() => page.evaluate(() => document.activeElement?.tagName), (tag) => tag === 'H2');
+    for (let presses = 0; presses < 12; presses += 1) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(() => document.activeElement?.tagName) === 'TEXTAREA') break;
+    }
+    await page.keyboard.type('Typed, priced and sent');
+    await page.getByText('Costs 1 credit').waitFor();
+    await page.getByRole('button', { name: 'Send for 1 credit' }).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('log').getByText('Typed, priced and sent').waitFor();
+    assert.equal(await page.getByLabel('Reply', { exact: true }).last().inputValue(), '');
+    await page.getByRole('log').getByRole('link', { name: 'Delivered' }).waitFor();
+    const sent = await server.api('GET', '/messages?q=Typed, priced and sent');
+    assert.equal(sent.data.length, 1);
+  });
+
+job(here, 'a reply clicked twice is sent once', 'live', '/console/inbox/%2B447700900101',
+  async (page, server) => {
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Only one of these');
+    await page.getByRole('button', { name: 'Send for 1 credit' }).dblclick();
+    await page.getByRole('log').getByText('Only one of these').waitFor();
+    const sent = await server.api('GET', '/messages?q=Only one of these');
+    assert.equal(sent.data.length, 1);
+  });
+
+job(here, 'who has opted out is visibly so and cannot be texted', 'live',
+  '/console/inbox/%2B447700900109', async (page) => {
+    await page.getByText('This person has opted out and cannot be texted').waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Reply' }).count(), 0);
+  });
+
+job(here, 'conversations are found by name, by number and by being unread', 'live',
+  '/console/inbox', async (page) => {
+    await page.getByLabel('Search conversations').fill('porter');
+    await page.getByRole('link', { name: /Night porter/ }).waitFor();
+    await until(() => page.locator('.conversation').count(), (count) => count === 1);
+    assert.match(page.url(), /q=porter/);
+    await page.getByLabel('Search conversations').fill('nobody at all');
+    await page.getByText('No conversation matches.').waitFor();
+  });
+
+job(here, 'a draft of a reply survives a reload and another conversation', 'live',
+  '/console/inbox/%2B447700900103', async (page) => {
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Half an answer');
+    await page.getByRole('link', { name: /Front desk/ }).click();
+    await page.getByRole('heading', { name: 'Front desk' }).first().waitFor();
+    await page.goBack();
+    await page.reload();
+    await page.getByRole('textbox', { name: 'Reply' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(),
+      'Half an answer');
+  });
+
+test('a server that restarts under an open inbox is said to be offline, and comes back',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'console-'));
+    const settings = { SMS_STORE: 'file', SMS_DATA_DIR: folder };
+    const first = await serverStart(settings);
+    const { page, context, alarms } = await pageOpen(here.browser, first);
+    let second = first;
+    try {
+      const own = (await first.operator('GET', '/numbers')).data[0].phone_number;
+      const from = '+447700900303';
+      await first.api('POST', '/messages', { to: from, body: 'Hello' });
+      await first.operator('POST', '/inbound', { from, to: own, body: 'Before the restart' });
+      await signIn(page, first, 'live', '/console/inbox/%2B447700900303');
+      await page.getByRole('log').getByText('Before the restart').waitFor();
+      await page.getByRole('textbox', { name: 'Reply' }).fill('Written while it was away');
+      await first.stop('SIGKILL');
+      await page.getByText('Offline: the server does not answer').waitFor();
+      await page.getByRole('log').getByText('Before the restart').waitFor();
+      second = await serverStart({
+        ...settings, SMS_ADDR: `127.0.0.1:${first.port}`, SMS_DEMO: 'false',
+      });
+      await page.getByText('Offline: the server does not answer').waitFor({ state: 'detached' });
+      await second.operator('POST', '/inbound', { from, to: own, body: 'After the restart' });
+      await page.getByRole('log').getByText('After the restart').waitFor();
+      assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(),
+        'Written while it was away');
+      assert.deepEqual(alarms, []);
+    } finally {
+      await context.close();
+      await second.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });

@@ -1,0 +1,153 @@
+// The smaller jobs: messages, templates, keywords, opt-outs, sender names, links, the theme.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { historyMake } from '../src/history.js';
+import { job, stage, until } from '../src/setup.js';
+
+const here = stage({}, historyMake);
+
+job(here, 'messages are filtered, and the filters are a link that can be shared', 'live',
+  '/console/messages', async (page, _, context) => {
+    await page.getByLabel('State').selectOption('failed');
+    await page.getByRole('link', { name: '07700 900901' }).waitFor();
+    await page.getByRole('link', { name: '07700 900100' }).first().waitFor({ state: 'detached' });
+    await page.getByLabel('Number or words').fill('table for two');
+    await until(async () => page.url(), (url) => /status=failed/.test(url) && /q=table/.test(url));
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await other.getByRole('link', { name: '07700 900901' }).waitFor();
+    assert.equal(await other.locator('tbody tr').count(), 1);
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export as CSV' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+    assert.equal(lines.length, 2);
+    assert.match(lines[0], /^id,direction,status,to,from,body/);
+  });
+
+job(here, 'a message shows what happened to it, and can be cancelled while it waits', 'live',
+  '/console/messages?status=scheduled', async (page, server) => {
+    await page.getByRole('link', { name: '07700 900101' }).click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    const time = page.locator('.facts time').first();
+    assert.match(await time.getAttribute('title') ?? '', /\w+day,? \d+ \w+ \d{4}.*London time/);
+    await page.getByText('The same with the API').click();
+    await page.getByText(/curl -s '.*\/api\/v1\/messages\/msg_/).waitFor();
+    await page.getByRole('button', { name: 'Cancel this message' }).click();
+    await page.getByRole('dialog').getByText('1 credit will be refunded.').waitFor();
+    await page.getByRole('button', { name: 'Cancel the message' }).click();
+    await page.locator('.timeline').getByText('Cancelled').waitFor();
+    assert.equal((await server.api('GET', '/messages?status=scheduled')).data.length, 0);
+  });
+
+job(here, 'a list of messages goes on page by page', 'live', '/console/messages?q=Page',
+  async (page, server) => {
+    const to = Array.from({ length: 60 }, (_, index) => `07702 ${String(200_000 + index)}`);
+    await server.api('POST', '/messages', { to, body: 'Page after page' });
+    await page.reload();
+    await until(() => page.locator('tbody tr').count(), (count) => count === 25);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await until(() => page.locator('tbody tr').count(), (count) => count === 50);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await until(() => page.locator('tbody tr').count(), (count) => count === 60);
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0);
+  });
+
+job(here, 'home says what there is and what needs attention', 'live', '/console', async (page) => {
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  await page.getByText('was rejected: Not the name you trade by').waitFor();
+  await page.getByText(/enough for \d+ messages of one part/).waitFor();
+  await page.getByRole('img', { name: /Messages by day: Sent \d+, Received \d+/ }).waitFor();
+  await page.getByText('Your numbers').waitFor();
+  await page.getByRole('link', { name: 'Today' }).click();
+  await page.getByRole('link', { name: 'Today' }).and(page.locator('[aria-current]')).waitFor();
+});
+
+job(here, 'a template is added, changed, used and deleted', 'live', '/console/templates',
+  async (page) => {
+    await page.getByRole('button', { name: 'Add a template' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Late');
+    await page.getByRole('textbox', { name: 'Text' }).fill('We run ten minutes late.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add the template' }).click();
+    await page.getByRole('button', { name: 'Edit Late' }).click();
+    await page.getByRole('textbox', { name: 'Text' }).fill('We run twenty minutes late.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('We run twenty minutes late.').waitFor();
+    await page.getByRole('link', { name: 'Use Late' }).click();
+    await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
+      'We run twenty minutes late.');
+    await page.goBack();
+    await page.getByRole('button', { name: 'Delete Late' }).click();
+    await page.getByRole('button', { name: 'Delete the template' }).click();
+    await page.getByText('We run twenty minutes late.').waitFor({ state: 'detached' });
+  });
+
+job(here, 'a keyword is added, refused when it is reserved, and deleted', 'live',
+  '/console/keywords', async (page) => {
+    await page.getByRole('button', { name: 'Add a keyword' }).click();
+    await page.getByRole('textbox', { name: 'Keyword' }).fill('STOP');
+    await page.getByRole('button', { name: 'Add the keyword' }).click();
+    await page.getByRole('dialog').getByText('This word opts people out or in').waitFor();
+    await page.getByRole('textbox', { name: 'Keyword' }).fill('wine');
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Red or white?');
+    await page.getByRole('button', { name: 'Add the keyword' }).click();
+    await page.getByText('Red or white?').waitFor();
+    await page.getByRole('button', { name: 'Delete WINE' }).click();
+    await page.getByRole('button', { name: 'Delete the keyword' }).click();
+    await page.getByText('Red or white?').waitFor({ state: 'detached' });
+  });
+
+job(here, 'an opt-out is added, found and removed after asking', 'live', '/console/opt-outs',
+  async (page, server) => {
+    await page.getByRole('button', { name: 'Add a number' }).click();
+    await page.getByLabel('Mobile number').fill('07700 900501');
+    await page.getByRole('button', { name: 'Never text this number' }).click();
+    await page.getByText('07700 900501').waitFor();
+    await page.getByText('They texted STOP').first().waitFor();
+    await page.getByRole('button', { name: 'Remove 07700 900501' }).click();
+    await page.getByText('Do this only if the person has asked').waitFor();
+    await page.getByRole('button', { name: 'They asked for it' }).click();
+    await page.getByText('07700 900501').first().waitFor({ state: 'detached' });
+    assert.equal((await server.api('GET', '/opt-outs?q=07700900501')).meta.total, 0);
+  });
+
+job(here, 'a sender name is asked for, and its review is visible', 'live', '/console/senders',
+  async (page) => {
+    await page.getByText('Not the name you trade by').waitFor();
+    await page.getByRole('button', { name: 'Ask for a name' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Terrace');
+    await page.getByLabel('What you use it for').fill('The summer bar');
+    await page.getByRole('button', { name: 'Ask for it' }).click();
+    await page.getByRole('row', { name: /Terrace Pending/ }).waitFor();
+  });
+
+job(here, 'clicks on tracked links are counted for each person', 'live', '/console/links',
+  async (page) => {
+    await page.getByText('https://example.com/menu').first().waitFor();
+    await page.getByText('Not opened').first().waitFor();
+  });
+
+job(here, 'light and dark can be chosen, and stay chosen', 'live', '/console', async (page) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.getByLabel('Colours').selectOption('dark');
+  const dark = await paper();
+  assert.notEqual(light, dark);
+  await page.reload();
+  await page.getByLabel('Colours').waitFor();
+  assert.equal(await paper(), dark);
+});
+
+job(here, 'a server that fails is said to fail, and asked again', 'live', '/console/contacts',
+  async (page) => {
+    await page.route('**/v1/templates*', (route) => route.fulfill({
+      status: 500, contentType: 'application/json',
+      body: '{"error":{"code":"internal_error","message":"something broke","details":null}}',
+    }));
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('heading', { name: 'This did not work' }).waitFor();
+    await page.unroute('**/v1/templates*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Table ready').first().waitFor();
+  });

@@ -1,0 +1,104 @@
+// What the operator does.
+
+import assert from 'node:assert/strict';
+import { historyMake } from '../src/history.js';
+import { job, stage, until } from '../src/setup.js';
+
+const here = stage({ SMS_SANDBOX: 'true' }, historyMake);
+
+job(here, 'an account is added, approved, topped up, given a key and suspended', 'operator',
+  '/console', async (page, server) => {
+    await page.getByRole('button', { name: 'Add an account' }).click();
+    await page.getByLabel('Name').fill('Corner café');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add the account' }).click();
+    await page.getByRole('heading', { name: 'Corner café' }).waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Let it send' }).click();
+    await page.getByText('Active', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Top up' }).click();
+    await page.getByLabel('Credits').fill('250');
+    await page.getByLabel('Note').fill('Invoice 17');
+    await page.getByRole('button', { name: 'Change the balance' }).dblclick();
+    await page.getByText('250 credits', { exact: true }).waitFor();
+    await page.getByRole('row', { name: /Top up \+250 250 Invoice 17/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('Kind').selectOption('live');
+    await page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
+    const key = await page.getByRole('dialog').locator('code').innerText();
+    assert.match(key, /^cc_live_/);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    const balance = () => fetch(`${server.base}/api/v1/balance`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    assert.equal((await (await balance()).json()).data.credits, 250);
+    await page.getByRole('button', { name: /^Revoke/ }).click();
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('Revoked', { exact: true }).waitFor();
+    assert.equal((await balance()).status, 401);
+
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Quiet hours begin').fill('22:30');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('22:30 to 09:00, London time').waitFor();
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByRole('button', { name: 'Suspend the account' }).click();
+    await page.getByText('Suspended', { exact: true }).waitFor();
+  });
+
+job(here, 'sender names are reviewed from a queue', 'operator', '/console/operator/senders',
+  async (page, server) => {
+    await page.getByRole('button', { name: 'Reject Harbour' }).click();
+    await page.getByLabel('Reason').fill('Show that it is yours');
+    await page.getByRole('button', { name: 'Reject the name' }).click();
+    await page.getByText('Nothing to review').waitFor();
+    await page.getByLabel('State').selectOption('rejected');
+    await page.getByText('Show that it is yours').waitFor();
+    await page.getByRole('button', { name: 'Approve Harbour' }).click();
+    await page.getByRole('button', { name: 'Approve the name' }).click();
+    await until(async () => (await server.api('GET', '/sender-ids')).data,
+      (all) => all.some((/** @type {any} */ one) => (
+        one.value === 'Harbour' && one.status === 'approved')));
+  });
+
+job(here, 'a number is added, checked in and released', 'operator', '/console/operator/numbers',
+  async (page) => {
+    await page.getByRole('button', { name: 'Add a number' }).click();
+    await page.getByLabel('Number', { exact: true }).fill('07700 900003');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add the number' }).click();
+    await page.getByRole('row', { name: /07700 900003 Shared/ }).waitFor();
+    await page.getByRole('button', { name: 'Check in 07700 900003' }).click();
+    await page.getByRole('row', { name: /07700 900003 Shared Online/ }).waitFor();
+    await page.getByRole('button', { name: 'Release 07700 900003' }).click();
+    await page.getByRole('button', { name: 'Release the number' }).click();
+    await page.getByText('07700 900003').first().waitFor({ state: 'detached' });
+  });
+
+job(here, 'a message comes in, and one that belongs to nobody is unrouted', 'operator',
+  '/console/operator/sandbox', async (page, server) => {
+    const shared = (await server.operator('GET', '/numbers')).data
+      .find((/** @type {any} */ one) => one.account_id === null);
+    await page.getByLabel('From').fill('07700 900601');
+    await page.getByLabel('To', { exact: true }).selectOption(shared.phone_number);
+    await page.getByLabel('Text').fill('Is anybody there?');
+    await page.getByRole('button', { name: 'Let it come in' }).click();
+    await page.getByText('It belongs to no account: it is unrouted.').waitFor();
+    await page.getByRole('link', { name: 'Unrouted messages' }).click();
+    await page.getByText('Is anybody there?').waitFor();
+    await page.getByRole('link', { name: 'Routes' }).click();
+    await page.getByRole('row', { name: /simulator Default Ready/ }).waitFor();
+  });
+
+job(here, 'time passes in a sandbox', 'operator', '/console/operator/sandbox',
+  async (page, server) => {
+    const before = (await server.operator('GET', '/clock')).data.moved_seconds;
+    await page.getByRole('button', { name: 'One day' }).click();
+    await page.getByText('Time has passed').waitFor();
+    const moved = (await server.operator('GET', '/clock')).data.moved_seconds;
+    assert.equal(moved - before, 86_400);
+  });
+
+job(here, 'the operator’s pages are not an account’s', 'live', '/console/operator/accounts',
+  async (page) => {
+    await page.getByRole('heading', { name: 'No such page' }).waitFor();
+  });

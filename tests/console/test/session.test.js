@@ -1,0 +1,79 @@
+// Who is signed in, and what happens when that ends.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pageOpen, signIn } from '../src/browser.js';
+import { job, stage } from '../src/setup.js';
+
+const here = stage();
+
+test('a wrong key is refused in words, and stays out of the page', async () => {
+  const { page, context } = await pageOpen(here.browser, here.server);
+  await page.goto(`${here.server.base}/console`);
+  await page.getByLabel('API key or operator’s token').fill('cc_live_wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('This key is not valid').waitFor();
+  await context.close();
+});
+
+job(here, 'live or test is visible at all times', 'test', '/console', async (page) => {
+  await page.getByText('Test mode: nothing is really sent').waitFor();
+  await page.getByRole('link', { name: 'Messages', exact: true }).click();
+  await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
+  await page.getByText('Test mode: nothing is really sent').waitFor();
+});
+
+job(here, 'the key is nowhere in the browser', 'live', '/console', async (
+  page, server, context,
+) => {
+  const seen = await page.evaluate(() => JSON.stringify([
+    { ...localStorage }, { ...sessionStorage }, document.cookie, location.href,
+    document.documentElement.outerHTML,
+  ]));
+  assert.ok(!seen.includes(server.live));
+  const cookies = await context.cookies();
+  assert.equal(cookies.length, 1);
+  assert.ok(cookies[0].httpOnly && cookies[0].sameSite === 'Strict');
+  assert.ok(!cookies[0].value.includes(server.live));
+});
+
+job(here, 'signing out ends the session', 'live', '/console', async (page, server) => {
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key or operator’s token').waitFor();
+  await page.goto(`${server.base}/console/messages`);
+  await page.getByLabel('API key or operator’s token').waitFor();
+});
+
+job(here, 'an expired session leads to signing in and back, and loses no draft', 'live',
+  '/console/compose', async (page, server, context) => {
+    await page.getByLabel('Numbers').fill('07700 900123');
+    await page.getByRole('textbox', { name: 'Message' }).fill('A draft that must not be lost');
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).waitFor();
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: /^Send 1 message/ }).click();
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByLabel('API key or operator’s token').fill(server.live);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
+      'A draft that must not be lost');
+    assert.equal(await page.getByLabel('Numbers').inputValue(), '07700 900123');
+    const sent = await server.api('GET', '/messages?q=A draft that must not be lost');
+    assert.equal(sent.data.length, 0);
+  });
+
+job(here, 'somebody else who signs in does not see the draft', 'live', '/console/compose',
+  async (page, server, context) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill('Private words');
+    await context.clearCookies();
+    await signIn(page, server, 'test', '/console/compose');
+    await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
+  });
+
+job(here, 'the page after signing in is one of the console', 'live',
+  '/console/sign-in?back=//example.com/', async (page, server) => {
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    assert.equal(new URL(page.url()).origin, server.base);
+  });
