@@ -7,8 +7,12 @@ import { h } from './dom.js';
  * @param {string} number
  */
 export function phone(number) {
-  const national = /^\+44(\d{4})(\d{6})$/.exec(number);
-  return national ? `0${national[1]} ${national[2]}` : number;
+  const national = /^\+44(\d{10})$/.exec(number)?.[1];
+  if (!national) return number;
+  // London, Cardiff and the like have short area codes: 020 7946 0000.
+  return national.startsWith('2')
+    ? `0${national.slice(0, 2)} ${national.slice(2, 6)} ${national.slice(6)}`
+    : `0${national.slice(0, 4)} ${national.slice(4)}`;
 }
 
 /**

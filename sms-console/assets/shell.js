@@ -25,7 +25,7 @@ export function shell(leave) {
   const links = navLinks(kind === 'operator' ? OPERATOR_NAV : ACCOUNT_NAV);
   const unreadBox = h('span', { class: 'nav-count' });
   links.items.find((link) => link.getAttribute('href') === '/console/inbox')?.append(unreadBox);
-  const name = kind === 'operator' ? 'Operator' : account?.name ?? 'Account';
+  const name = kind === 'operator' ? 'Console' : account?.name ?? 'Account';
   const menu = button([icon('menu'), 'Menu'], () => toggle(), { small: true });
   menu.classList.add('side-menu');
   menu.setAttribute('aria-controls', 'side-body');

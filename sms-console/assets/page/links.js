@@ -3,8 +3,6 @@
 import { h } from '../dom.js';
 import { phone, time, whole } from '../format.js';
 import { live } from '../live.js';
-import { field } from '../part/field.js';
-import { filters } from '../part/filters.js';
 import { head } from '../part/head.js';
 import { empty } from '../part/state.js';
 import { pagedTable } from '../part/table.js';
@@ -13,11 +11,11 @@ import { pagedTable } from '../part/table.js';
 
 /** @param {import('../router.js').View} view @returns {import('../router.js').Page} */
 export function page({ url, signal }) {
-  const fields = [['campaign_id', 'Campaign’s id'], ['message_id', 'Message’s id']]
-    .map(([name, label]) => field({
-      name, label, type: 'search', value: url.searchParams.get(name) ?? '', class: 'field-grow',
-    }));
-  const query = () => Object.fromEntries(fields.map((one) => [one.name, one.value().trim()]));
+  const query = () => ({
+    campaign_id: url.searchParams.get('campaign_id'),
+    message_id: url.searchParams.get('message_id'),
+  });
+  const narrowed = Object.values(query()).some(Boolean);
   const table = pagedTable({
     signal, caption: 'Tracked links', path: '/v1/links', query, columns: columns(),
     empty: () => empty('No tracked links', 'They are made when a message is sent with “Shorten '
@@ -28,8 +26,16 @@ export function page({ url, signal }) {
   });
   return {
     title: 'Tracked links',
-    content: [head('Tracked links'), filters('Filter links', fields, table.refresh),
-      table.element],
+    content: [
+      head('Tracked links', {
+        lead: narrowed ? [
+          url.searchParams.has('campaign_id') ? 'The links of one campaign. '
+            : 'The links of one message. ',
+          h('a', { href: '/console/links' }, 'Show all'),
+        ] : 'One for each address and person.',
+      }),
+      table.element,
+    ],
   };
 }
 
