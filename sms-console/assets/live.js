@@ -1,21 +1,30 @@
 // Tells pages what happened, as it happens: by the event stream, or by asking again and again where
-// the server has no stream.
+// the server has no stream. A page that nobody looks at is not told, until it is looked at again.
 
 import { get } from './api.js';
 
-/** @typedef {{type: string}} LiveEvent `poll` when only the time has passed */
-/** @typedef {(event: LiveEvent) => void} Listener */
+/**
+ * The types of what has happened since the last call. `any` stands for what cannot be known: time
+ * has passed, or the stream was away.
+ * @typedef {ReadonlySet<string>} Happened
+ */
+/** @typedef {(happened: Happened) => void} Listener */
 
 const TYPES = ['message.sent', 'message.delivered', 'message.failed', 'message.received',
   'opt_out.created', 'link.clicked'];
 const POLL_EVERY = 3000;
-const REJOIN_EVERY = 2000;
+const REJOIN_AFTER = 2000;
+/** A campaign makes thousands of events: pages are told of all of them at once. */
+const TELL_AT_MOST_EVERY = 700;
 
 /** @type {Set<Listener>} */
 const listeners = new Set();
+/** @type {Set<string>} */
+let waiting = new Set();
 /** @type {EventSource | null} */
 let source = null;
 let timer = 0;
+let telling = 0;
 let streamless = false;
 /** @type {(reached: boolean) => void} */
 let onReach = () => {};
@@ -26,7 +35,7 @@ export function reachTold(told) {
 }
 
 /**
- * Calls `listener` on every event until `signal` ends.
+ * Calls `listener` when something has happened, until `signal` ends.
  * @param {AbortSignal} signal
  * @param {Listener} listener
  */
@@ -40,7 +49,15 @@ export function live(signal, listener) {
   if (listeners.size === 1) begin();
 }
 
+document.addEventListener('visibilitychange', () => {
+  stop();
+  if (document.visibilityState !== 'visible' || listeners.size === 0) return;
+  happened('any');
+  begin();
+});
+
 function begin() {
+  if (document.visibilityState !== 'visible') return;
   if (streamless) poll();
   else follow();
 }
@@ -51,9 +68,19 @@ function stop() {
   clearTimeout(timer);
 }
 
-/** @param {LiveEvent} event */
-function tell(event) {
-  for (const listener of [...listeners]) listener(event);
+/** @param {string} type */
+function happened(type) {
+  waiting.add(type);
+  if (telling === 0) tell();
+}
+
+function tell() {
+  telling = 0;
+  if (waiting.size === 0) return;
+  telling = window.setTimeout(tell, TELL_AT_MOST_EVERY);
+  const all = waiting;
+  waiting = new Set();
+  for (const listener of [...listeners]) listener(all);
 }
 
 function follow() {
@@ -61,44 +88,43 @@ function follow() {
   source = stream;
   let opened = false;
   stream.onopen = () => {
-    onReach(true);
-    // What happened while nobody listened is read once more.
-    if (opened) tell({ type: 'poll' });
     opened = true;
+    onReach(true);
   };
-  for (const type of TYPES) stream.addEventListener(type, () => tell({ type }));
+  for (const type of TYPES) stream.addEventListener(type, () => happened(type));
   stream.onmessage = (message) => {
-    const type = /"type":\s*"([a-z_.]+)"/.exec(message.data)?.[1];
-    tell({ type: type ?? 'poll' });
+    happened(/"type":\s*"([a-z_.]+)"/.exec(message.data)?.[1] ?? 'any');
   };
   stream.onerror = () => {
     if (source !== stream) return;
     stream.close();
     source = null;
-    afterStream(opened);
+    rejoin(opened);
   };
 }
 
-/** The stream ended, or there is none. @param {boolean} opened */
-async function afterStream(opened) {
-  if (listeners.size === 0) return;
+/**
+ * The stream ended, or there is none.
+ * @param {boolean} opened whether there was one
+ */
+async function rejoin(opened) {
   const reached = await get('/v1/balance').then(() => true, () => false);
+  if (listeners.size === 0 || source || document.visibilityState !== 'visible') return;
   onReach(reached);
-  if (listeners.size === 0 || source) return;
   if (reached && !opened) {
     streamless = true;
     poll();
     return;
   }
-  if (reached) tell({ type: 'poll' });
+  if (reached) happened('any');
   clearTimeout(timer);
-  timer = window.setTimeout(reached ? follow : () => afterStream(opened), REJOIN_EVERY);
+  timer = window.setTimeout(() => (reached ? follow() : rejoin(opened)), REJOIN_AFTER);
 }
 
 function poll() {
   clearTimeout(timer);
   timer = window.setTimeout(() => {
-    if (document.visibilityState === 'visible') tell({ type: 'poll' });
+    happened('any');
     if (listeners.size > 0) poll();
   }, POLL_EVERY);
 }

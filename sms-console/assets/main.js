@@ -77,8 +77,8 @@ function framed() {
   if (session().kind === 'account') {
     counting = new AbortController();
     unreadRead();
-    live(counting.signal, (event) => {
-      if (event.type === 'message.received' || event.type === 'poll') unreadRead();
+    live(counting.signal, (happened) => {
+      if (happened.has('message.received') || happened.has('any')) unreadRead();
     });
   }
   return frame;

@@ -21,8 +21,8 @@ export function page({ url, signal }) {
     empty: () => empty('No tracked links', 'They are made when a message is sent with “Shorten '
       + 'links and count who opens them”.'),
   });
-  live(signal, (event) => {
-    if (event.type === 'link.clicked' || event.type === 'poll') table.refreshFirst();
+  live(signal, (happened) => {
+    if (happened.has('link.clicked') || happened.has('any')) table.refreshFirst();
   });
   return {
     title: 'Tracked links',

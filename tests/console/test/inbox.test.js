@@ -103,6 +103,22 @@ job(here, 'a draft of a reply survives a reload and another conversation', 'live
       'Half an answer');
   });
 
+job(here, 'events of the stream are shown, and a stream that ends is joined again', 'live',
+  '/console', async (page, server) => {
+    let joined = 0;
+    await page.route('**/events/stream*', (route) => {
+      joined += 1;
+      return route.fulfill({
+        contentType: 'text/event-stream', body: 'event: message.received\ndata: {}\n\n',
+      });
+    });
+    await page.goto(`${server.base}/console/inbox`);
+    await until(async () => joined, (times) => times >= 1);
+    await comesIn(server, '+447700900304', 'Told by the stream');
+    await page.getByRole('link', { name: /Told by the stream/ }).waitFor();
+    await until(async () => joined, (times) => times >= 2);
+  });
+
 test('a server that restarts under an open inbox is said to be offline, and comes back',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'console-'));
