@@ -1,19 +1,28 @@
-//! The demo account: everything needed to send a first message.
+//! The demo account: everything needed to send a first message, and a month of history if asked.
 
+mod endpoints;
+mod history;
+mod numbers;
+mod plot;
+mod script;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::ids::NumberId;
+use sms_core::link::LinkBase;
 use sms_core::page::PageRequest;
 use sms_core::phone::parse_uk_mobile;
 use sms_core::service::Operator;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
+use sms_core::store::Store;
+use sms_core::time::Timestamp;
 use sms_core::{Error, Sms};
 
+use self::numbers::{DEDICATED_NUMBER, SHARED_NUMBER};
+
 const CREDITS: u32 = 1_000;
-/// From the range that Ofcom reserves for drama: these numbers belong to no phone.
-const SHARED_NUMBER: &str = "07700 900000";
-const DEDICATED_NUMBER: &str = "07700 900001";
 
 /// How often the demo's simulated gateway checks in, so that its number stays online.
 pub const CHECK_IN_EVERY: Duration = Duration::from_mins(1);
@@ -58,6 +67,18 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     }
     let (live_key, test_key) = (live.key.reveal().to_owned(), test.key.reveal().to_owned());
     Ok(Demo { network, live_key, test_key, number })
+}
+
+/// Creates the demo account with the month of history that ends now, on a store that [is
+/// new](is_new) and that no worker uses yet. Its messages go to the simulated network.
+pub async fn make_with_history(
+    store: Arc<dyn Store>,
+    now: Timestamp,
+    link_base: LinkBase,
+) -> Result<Demo, Error> {
+    let written = history::write(store, now, link_base, CREDITS).await?;
+    let history::Written { live_key, test_key, number } = written;
+    Ok(Demo { network: Network::Simulated, live_key, test_key, number: Some(number) })
 }
 
 /// Whether a store is new, so that it gets a demo account unasked: it has no account.

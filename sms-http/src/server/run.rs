@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, whole_app};
 use super::backing::{Backing, OpenFailed, Stopping, rate};
 use super::banner::{Banner, MadeToken};
-use super::demo::{self, Network};
+use super::demo::{self, Demo, Network};
 use super::file_metrics;
 use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
@@ -165,7 +165,7 @@ pub async fn run_with(
         None => None,
     };
     let demo = if wants_demo(&settings, &sms).await? {
-        Some(demo::make(&sms, network(&sms)).await?)
+        Some(make_demo(&settings, &sms, &backing, &parts.public_url).await?)
     } else {
         None
     };
@@ -340,6 +340,28 @@ fn operator_token(settings: &Settings) -> Result<(String, Option<MadeToken>), St
 
 fn made_token() -> String {
     [(); 3].map(|()| format!("{:016x}", SystemRandom.next_u64())).concat()
+}
+
+/// Creates the demo account. It gets a history if the settings ask for a demo and the store is new:
+/// in a database, other servers may be at work, and a real network delivers no history.
+async fn make_demo(
+    settings: &Settings,
+    sms: &Sms,
+    backing: &Backing,
+    public_url: &str,
+) -> Result<Demo, StartFailed> {
+    let network = network(sms);
+    let is_own = !matches!(settings.keeping(), Keeping::Postgres(_));
+    let is_asked_for = settings.demo == Some(true) && is_own && network == Network::Simulated;
+    if !is_asked_for || !demo::is_new(sms).await? {
+        return Ok(demo::make(sms, network).await?);
+    }
+    tracing::info!("writing a month of history for the demo account");
+    let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
+    let (store, now) = (Arc::clone(&backing.store), backing.clock.now());
+    let demo = demo::make_with_history(store, now, link_base).await?;
+    seal_secrets(sms, settings).await?;
+    Ok(demo)
 }
 
 /// Whether the demo account of an earlier start may be in the data.

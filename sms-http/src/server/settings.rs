@@ -44,8 +44,9 @@ pub struct Settings {
         default_value_t = false, action = clap::ArgAction::Set
     )]
     pub metrics_public: bool,
-    /// Create a demo account with credits, keys and numbers, and print how to use it [default: true
-    /// in memory and in a new SMS_DATA_DIR, else false]
+    /// Create a demo account with credits, keys and numbers, and print how to use it. If set, and
+    /// the store is new and no database, the account has a month of history [default: true in
+    /// memory and in a new SMS_DATA_DIR, but without history; else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
     /// Serve the console in the browser, under /console

@@ -73,6 +73,7 @@ mod server;
 mod server_command;
 mod server_console;
 mod server_copy;
+mod server_demo;
 mod server_file;
 mod server_no_writes;
 mod server_outage;
