@@ -70,19 +70,21 @@ pub(super) async fn write(
         .link_base(link_base)
         .webhooks(Arc::new(endpoints))
         .build();
-    let story = Story::begin(sms, clock).await?;
+    let story = Story::begin(sms, clock, now).await?;
     for (at, event) in plot::plot(SEED, now) {
         story.pass_to(at).await?;
         story.happen(event).await?;
     }
     story.pass_to(now).await?;
-    story.end(now, balance).await
+    story.finish(balance).await
 }
 
 /// The account while its month passes.
 struct Story {
     sms: Sms,
     clock: Arc<MovableClock>,
+    /// When the history ends.
+    end: Timestamp,
     operator: Operator,
     account: AccountHandle,
     keys: [String; 2],
@@ -100,7 +102,7 @@ struct Story {
 
 impl Story {
     /// The account as it was set up.
-    async fn begin(sms: Sms, clock: Arc<MovableClock>) -> Result<Self, Error> {
+    async fn begin(sms: Sms, clock: Arc<MovableClock>, end: Timestamp) -> Result<Self, Error> {
         let operator = sms.operator();
         let made = operator.account_create(NewAccountInput::active("Demo", OPENING)).await?;
         let account = sms.account(made.id, Mode::Live);
@@ -144,6 +146,7 @@ impl Story {
         Ok(Self {
             sms,
             clock,
+            end,
             operator,
             account,
             keys,
@@ -188,6 +191,7 @@ impl Story {
                 }
                 Ok(())
             }
+            Event::Plan => self.plan().await,
             Event::TopUp(amount) => self.top_up(amount.into()).await,
             Event::Campaign(place) => {
                 let options = LaunchOptions::default();
@@ -224,25 +228,27 @@ impl Story {
         Ok(())
     }
 
-    /// What is planned for the days to come, and the balance.
-    async fn end(self, now: Timestamp, balance: u32) -> Result<Written, Error> {
-        let today = london::shown(now).date();
-        let roast = CampaignInput::new(
-            "Sunday roast",
-            "Roast of the day this Sunday from noon. Reply with a time to book.",
-            self.regulars,
-        );
-        let roast = self.account.campaign_create(roast.append_opt_out()).await?.id;
-        let in_two_days = plot::moment(today, 0, 10 * 60 + 30, 0).plus(Duration::from_hours(48));
-        let later = LaunchOptions::default().schedule_at(in_two_days);
+    /// What is to be sent two days after the history ends, and a draft.
+    async fn plan(&self) -> Result<(), Error> {
+        let today = london::shown(self.end).date();
+        let roast = "Roast of the day, next Sunday from noon. Reply with a time to book.";
+        let roast = CampaignInput::new("Sunday roast", roast, self.regulars).append_opt_out();
+        let roast = self.account.campaign_create(roast).await?.id;
+        let half_past_ten = plot::moment(today, 0, 10 * 60 + 30, 0);
+        let later = half_past_ten.plus(Duration::from_hours(48));
+        let later = LaunchOptions::default().schedule_at(later);
         self.account.campaign_launch(roast, later).await?;
         let vouchers = "Give an evening: vouchers are at the bar, or at https://example.com/gift";
         let draft = CampaignInput::new("Gift vouchers", vouchers, self.regulars);
         self.account.campaign_create(draft.append_opt_out().track_links()).await?;
-        let tomorrow = plot::moment(today, 0, 9 * 60 + 30, 0).plus(Duration::from_hours(24));
         let party = self.people[plot::place_of("Office party")].to_string();
         let reminder = "Your table for 22 is ready from 6pm today. See you then.";
-        self.send(SendRequest::new(reminder).to(party).schedule_at(tomorrow)).await?;
+        let tomorrow = half_past_ten.plus(Duration::from_hours(23));
+        self.send(SendRequest::new(reminder).to(party).schedule_at(tomorrow)).await
+    }
+
+    /// The account as it is to be found, with this balance.
+    async fn finish(self, balance: u32) -> Result<Written, Error> {
         let left = self.account.get().await?.balance.get();
         if let Some(missing) = u64::from(balance).checked_sub(left).filter(|it| *it > 0) {
             self.top_up(missing).await?;

@@ -26,6 +26,8 @@ pub(super) enum Event {
     TopUp(u32),
     /// The account sends its campaign of this place.
     Campaign(usize),
+    /// The account plans what it will send in the days to come.
+    Plan,
     /// A guest follows the link of that campaign: one of so many, chosen by this number.
     Click(usize, u64),
     /// A number that nobody knows sends a message to the shared number.
@@ -109,8 +111,8 @@ impl Plot {
                 answered.push(guest);
             }
         }
-        // Those of today are not read yet.
-        if days_ago > 0 {
+        // Those of yesterday and today are not read yet.
+        if days_ago > 1 {
             self.add(days_ago, 13 * 60 + 30, Event::Read(answered));
         }
         let (supplier, order) = ORDERS[self.below(6) as usize];
@@ -160,6 +162,7 @@ impl Plot {
     fn others(&mut self) {
         self.add(21, 9 * 60 + 5, Event::TopUp(400));
         self.add(10, 9 * 60 + 30, Event::TopUp(400));
+        self.add(3, 11 * 60 + 35, Event::Plan);
         self.add(12, 14 * 60 + 22, Event::OptOut(place_of("Concierge")));
         self.add(13, 20 * 60 + 14, Event::Stranger(171, "Is this the number for the flat?"));
         self.add(3, 15 * 60 + 41, Event::Stranger(172, "Hi, do you still have a table tonight?"));
