@@ -74,7 +74,10 @@ let show = () => {};
  */
 export function start(shown) {
   show = shown;
-  addEventListener('popstate', () => show());
+  addEventListener('popstate', () => {
+    // The link that skips the navigation stays on its page.
+    if (location.hash !== '#main') show();
+  });
   document.addEventListener('click', onClick);
   show();
 }

@@ -22,7 +22,8 @@ import { serverStart } from './server.js';
 export function stage(settings = {}, prepare = async () => {}) {
   const stage = /** @type {Stage} */ ({});
   before(async () => {
-    [stage.server, stage.browser] = await Promise.all([serverStart(settings), browserStart()]);
+    stage.server = await serverStart(settings);
+    stage.browser = await browserStart();
     await prepare(stage.server);
   });
   after(async () => {

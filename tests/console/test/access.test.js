@@ -18,7 +18,8 @@ let browser;
 let pages;
 
 before(async () => {
-  [server, browser] = await Promise.all([serverStart(), browserStart()]);
+  server = await serverStart();
+  browser = await browserStart();
   const facts = await historyMake(server);
   const message = (await server.api('GET', '/messages')).data[0].id;
   const account = (await server.operator('GET', '/accounts')).data[0].id;

@@ -77,3 +77,28 @@ job(here, 'the page after signing in is one of the console', 'live',
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     assert.equal(new URL(page.url()).origin, server.base);
   });
+
+test('a tab goes on when another one has signed in again', async () => {
+  const { page, context, alarms } = await pageOpen(here.browser, here.server);
+  await signIn(page, here.server, 'live', '/console/lists');
+  await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
+  const other = await context.newPage();
+  await signIn(other, here.server, 'live', '/console/sign-in');
+  await page.getByRole('button', { name: 'Make a list' }).click();
+  await page.getByLabel('Name').fill('From the first tab');
+  await page.getByRole('dialog').getByRole('button', { name: 'Make the list' }).click();
+  await page.getByRole('heading', { name: 'From the first tab' }).waitFor();
+  assert.deepEqual(alarms, []);
+  await context.close();
+});
+
+job(here, 'the link that skips the navigation leads into the page', 'live', '/console/lists',
+  async (page) => {
+    await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Skip to the page' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement?.id === 'main');
+    await page.keyboard.press('Tab');
+    const name = await page.evaluate(() => document.activeElement?.textContent);
+    assert.equal(name, 'Make a list');
+  });

@@ -17,7 +17,8 @@ let browser;
 let pages;
 
 before(async () => {
-  [server, browser] = await Promise.all([serverStart(), browserStart()]);
+  server = await serverStart();
+  browser = await browserStart();
   const { api, operator } = server;
   const own = (await operator('GET', '/numbers')).data[0].phone_number;
   const list = (await api('POST', '/lists', { name: NAME, description: ATTACK })).data;
