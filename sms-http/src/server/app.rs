@@ -1,12 +1,13 @@
 //! The HTTP application: the paths of the server, and the checks before them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use metrics_exporter_prometheus::PrometheusHandle;
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{Method, StatusCode};
 use poem::web::Redirect;
-use poem::{Endpoint, Response};
+use poem::{Body, Response};
 use serde_json::Value;
 use sms_core::Sms;
 use sms_core::store::StoreError;
@@ -18,7 +19,7 @@ use crate::console::{self, Audience, Console, ConsoleParts};
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::client_address::TrustedProxies;
-use crate::web::docs_page::{DocsPage, docs_page};
+use crate::web::docs_page::{self, DocsPage, docs_page};
 use crate::web::error::{ApiError, ERROR_PAGE};
 use crate::web::error_page;
 use crate::web::intake::door::Doors;
@@ -150,8 +151,8 @@ impl Routes {
 }
 
 fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> Routes {
-    let service = api::service(&parts.sms, &parts.public_url);
-    let document = api::openapi_document(&service);
+    let (sms, public_url) = (parts.sms.clone(), parts.public_url.clone());
+    let document: Document = Arc::new(move || openapi_document(&sms, &public_url));
     let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
     let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
     let gate = Gate::counting_with(parts.sms.clone(), limiter, Arc::clone(look_ups));
@@ -165,12 +166,11 @@ fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> 
     let table = [Method::GET, Method::HEAD]
         .into_iter()
         .fold(table, |table, method| table.with(short_link::PATTERN, method, Arc::clone(&links)));
-    let page = DocsPage { document: &document, prefix: api::PREFIX, links: &DOCS_LINKS };
     let first = if parts.console.is_some() { console::PREFIX } else { "/docs" };
     Routes { table, doors }
-        .page(&open, operation(json_page(&document)))
-        .page(&open_3_0, operation(json_page(&document_3_0(&document))))
-        .page("/docs", operation(docs_page(page)))
+        .page(&open, json_page(&document, Value::clone))
+        .page(&open_3_0, json_page(&document, document_3_0))
+        .page("/docs", docs(document, api::PREFIX))
         .page("/", operation(poem::endpoint::make_sync(move |_| Redirect::see_other(first))))
 }
 
@@ -209,8 +209,9 @@ const ERROR_PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; 
                                  form-action 'none'; frame-ancestors 'none'";
 
 fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
-    let service = admin::service(&parts.sms, parts.sandbox.as_ref());
-    let document = admin::openapi_document(&service);
+    let (sms, sandbox) = (parts.sms.clone(), parts.sandbox.clone());
+    let document: Document =
+        Arc::new(move || admin::openapi_document(&admin::service(&sms, sandbox.as_ref())));
     let apis = admin::apis(&parts.sms, parts.sandbox.as_ref());
     let token = &parts.token;
     let Routes { table, doors } = routes;
@@ -218,11 +219,10 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let table = table.with_api(admin::PREFIX, apis, |operation| token.guard(operation));
     let (own, own_3_0) =
         [DOCUMENT_PATH, DOCUMENT_PATH_3_0].map(|path| format!("{}{path}", admin::PREFIX)).into();
-    let page = DocsPage { document: &document, prefix: admin::PREFIX, links: &DOCS_LINKS };
     Routes { table, doors }
-        .page(&own, token.guard(operation(json_page(&document))))
-        .page(&own_3_0, token.guard(operation(json_page(&document_3_0(&document)))))
-        .page(OPERATOR_DOCS_PATH, operation(docs_page(page)))
+        .page(&own, token.guard(json_page(&document, Value::clone)))
+        .page(&own_3_0, token.guard(json_page(&document, document_3_0)))
+        .page(OPERATOR_DOCS_PATH, docs(document, admin::PREFIX))
 }
 
 fn with_metrics(
@@ -243,12 +243,12 @@ fn with_metrics(
 
 fn finish(routes: Routes, parts: &AppParts) -> Intake {
     let sms = parts.sms.clone();
-    let alive = poem::endpoint::make_sync(|_| text("text/plain", "ok\n".to_owned()));
+    let alive = poem::endpoint::make_sync(|_| text("text/plain", "ok\n"));
     let ready = poem::endpoint::make(move |_| {
         let sms = sms.clone();
         async move { readiness(&sms.store().health_check().await) }
     });
-    let errors = Page::new(error_page::html(&error_codes()), ERROR_PAGE_POLICY);
+    let errors = Page::new(|| error_page::html(&error_codes()), ERROR_PAGE_POLICY);
     let routes = routes
         .page("/healthz", operation(alive))
         .page("/readyz", operation(ready))
@@ -262,17 +262,28 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
 /// The answer of `/readyz`, given the result of the store's health check.
 fn readiness(health: &Result<(), StoreError>) -> poem::Result<Response> {
     match health {
-        Ok(()) => Ok(text("text/plain", "ready\n".to_owned())),
+        Ok(()) => Ok(text("text/plain", "ready\n")),
         Err(_) => Err(ApiError::unavailable(1).into()),
     }
 }
 
-fn json_page(document: &Value) -> impl Endpoint + use<> {
-    let body: Arc<str> = document.to_string().into();
-    poem::endpoint::make_sync(move |_| text("application/json", body.to_string()))
+/// Makes an OpenAPI document. That takes some milliseconds, so each page that shows it has it made
+/// when it is first asked for, and not while the server starts.
+type Document = Arc<dyn Fn() -> Value + Send + Sync>;
+
+fn json_page(document: &Document, rendered: fn(&Value) -> Value) -> Operation {
+    let document = Arc::clone(document);
+    let body = LazyLock::new(move || Bytes::from(rendered(&document()).to_string()));
+    operation(poem::endpoint::make_sync(move |_| text("application/json", Bytes::clone(&body))))
 }
 
-fn text(content_type: &str, body: String) -> Response {
+fn docs(document: Document, prefix: &'static str) -> Operation {
+    operation(docs_page(move || {
+        docs_page::html(DocsPage { document: &document(), prefix, links: &DOCS_LINKS })
+    }))
+}
+
+fn text(content_type: &str, body: impl Into<Body>) -> Response {
     Response::builder().status(StatusCode::OK).header(CONTENT_TYPE, content_type).body(body)
 }
 

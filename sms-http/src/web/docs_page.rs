@@ -27,9 +27,9 @@ pub struct DocsPage<'d> {
     pub links: &'d [(&'d str, &'d str)],
 }
 
-/// The page that shows a document.
-pub fn docs_page(page: DocsPage<'_>) -> Page {
-    Page::new(html(page), POLICY)
+/// The page with this [`html`].
+pub fn docs_page(html: impl FnOnce() -> String + Send + 'static) -> Page {
+    Page::new(html, POLICY)
 }
 
 /// The page as text.

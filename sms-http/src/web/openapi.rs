@@ -1,10 +1,9 @@
 //! The OpenAPI 3.1 document of an API.
 //!
-//! The framework writes a 3.0 document without errors. At startup [`document`] rewrites it to 3.1,
-//! marks what may be null (`schema.rs`), and adds the errors that all operations share
-//! ([`Failure`]), so that no handler lists them, and the codes, examples, sections and webhooks of
-//! the API's rules ([`DocumentRules`]). The operations, their parameters and answers come from the
-//! handlers.
+//! The framework writes a 3.0 document without errors. [`document`] rewrites it to 3.1, marks what
+//! may be null (`schema.rs`), and adds the errors that all operations share ([`Failure`]), so that
+//! no handler lists them, and the codes, examples, sections and webhooks of the API's rules
+//! ([`DocumentRules`]). The operations, their parameters and answers come from the handlers.
 //!
 //! The document is written for generators of clients as much as for people: every schema inside
 //! another has a name, and no field is only null. [`document_3_0`] renders it for tools that

@@ -1,7 +1,8 @@
-//! Pages for browsers: made once, compressed once, and cached by their `ETag`.
+//! Pages for browsers: made when one is first asked for, compressed once, and cached by their
+//! `ETag`.
 
 use std::io::{self, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -16,7 +17,9 @@ use sha2::{Digest, Sha256};
 
 /// A page that never changes while the server runs.
 #[derive(Debug, Clone)]
-pub struct Page(Arc<Content>);
+pub struct Page(Arc<LazyLock<Content, MakeContent>>);
+
+type MakeContent = Box<dyn FnOnce() -> Content + Send>;
 
 #[derive(Debug)]
 struct Content {
@@ -29,17 +32,12 @@ struct Content {
 
 impl Page {
     /// A page of HTML, with its content security policy.
-    pub fn new(html: String, policy: &'static str) -> Self {
-        let digest = Sha256::digest(html.as_bytes());
-        let number =
-            digest.iter().take(16).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
-        let etag = format!("W/\"{number:032x}\"");
-        let (plain, compressed) = (Bytes::from(html), OnceLock::new());
-        Self(Arc::new(Content { plain, policy, etag, compressed }))
+    pub fn new(html: impl FnOnce() -> String + Send + 'static, policy: &'static str) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(move || Content::new(html(), policy)))))
     }
 
     fn answer(&self, asked: &HeaderMap) -> Response {
-        let Content { plain, policy, etag, compressed } = &*self.0;
+        let Content { plain, policy, etag, compressed } = &**self.0;
         let response = Response::builder()
             .header(ETAG, etag)
             .header(CACHE_CONTROL, "no-cache")
@@ -57,6 +55,16 @@ impl Page {
             Some(bytes) => response.header(CONTENT_ENCODING, "gzip").body(bytes),
             None => response.body(plain.clone()),
         }
+    }
+}
+
+impl Content {
+    fn new(html: String, policy: &'static str) -> Self {
+        let digest = Sha256::digest(html.as_bytes());
+        let number =
+            digest.iter().take(16).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
+        let etag = format!("W/\"{number:032x}\"");
+        Self { plain: Bytes::from(html), policy, etag, compressed: OnceLock::new() }
     }
 }
 

@@ -4,12 +4,17 @@
 //! them anew; they become part of the documents with the next build.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use poem::http::Method;
 use serde_json::{Map, Value, json};
+use sms_http::rate_limit::Gcra;
+use sms_store_memory::MemoryStore;
+use sms_store_postgres::{PgSettings, PgStore};
 
 use crate::described::item_of;
 use crate::rig::{Ask, Client, Rig};
+use crate::server_postgres::cluster;
 
 /// An account's story, and the examples that it has given so far.
 struct Story {
@@ -21,8 +26,7 @@ struct Story {
 }
 
 impl Story {
-    async fn begin() -> Self {
-        let rig = Rig::new().await;
+    async fn begin(rig: Rig) -> Self {
         let (live, operator) = (rig.client(None), rig.operator());
         let (of_api, of_operator) = (Map::new(), Map::new());
         let mut story = Self { rig, live, operator, of_api, of_operator };
@@ -318,9 +322,9 @@ fn compare(examples: Map<String, Value>, name: &str) {
     );
 }
 
-#[tokio::test]
-async fn the_examples_are_what_the_server_answers() {
-    let mut story = Story::begin().await;
+/// Tells the whole story. Returns the examples of the API and of the operator's API.
+async fn told_to(rig: Rig) -> (Map<String, Value>, Map<String, Value>) {
+    let mut story = Story::begin(rig).await;
     let hook = story.webhooks().await;
     let list = story.people().await;
     story.sender_names().await;
@@ -339,6 +343,25 @@ async fn the_examples_are_what_the_server_answers() {
     story.operate("DELETE", &format!("{keys}/{key}"), None).await;
     let number = id(&story.operate("GET", "/numbers", None).await[0]);
     story.operate("DELETE", &format!("/numbers/{number}"), None).await;
-    compare(story.of_api, "api/examples.json");
-    compare(story.of_operator, "admin/examples.json");
+    (story.of_api, story.of_operator)
+}
+
+#[tokio::test]
+async fn the_examples_are_what_the_server_answers() {
+    let (of_api, of_operator) = told_to(Rig::new().await).await;
+    compare(of_api, "api/examples.json");
+    compare(of_operator, "admin/examples.json");
+}
+
+#[tokio::test]
+async fn every_store_gives_the_same_answers_to_the_story() {
+    let rate = Gcra::new(1_000_000, 1_000_000);
+    let on_file = told_to(Rig::new().await).await;
+    let on_memory = told_to(Rig::with(Arc::new(MemoryStore::new()), rate).await).await;
+    assert_eq!(on_file, on_memory);
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    let postgres = PgStore::connect(&url, PgSettings { connections: 2 }).await.unwrap();
+    postgres.migrate().await.unwrap();
+    assert_eq!(on_file, told_to(Rig::with(Arc::new(postgres), rate).await).await);
 }

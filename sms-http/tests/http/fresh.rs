@@ -1,4 +1,4 @@
-//! A new store for a test: memory, or with `SMS_TEST_STORE=file` the server's default, a file.
+//! A new store for a test: the server's default, a file, or memory with `SMS_TEST_STORE=memory`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Folder {
 
 /// A new store, and the folder that it needs.
 pub(crate) fn store() -> (Arc<dyn Store>, Option<Folder>) {
-    if std::env::var_os("SMS_TEST_STORE").is_none_or(|store| store != "file") {
+    if std::env::var_os("SMS_TEST_STORE").is_some_and(|store| store == "memory") {
         return (Arc::new(MemoryStore::new()), None);
     }
     // These tests are not about the disk: where the machine has a folder in memory, they use that.

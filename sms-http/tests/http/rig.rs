@@ -2,7 +2,7 @@
 //! moved by hand, a seeded source of randomness, and an endpoint for webhooks that takes notes.
 //! Nothing runs in the background: [`Rig::work`] does what is due.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -24,6 +24,7 @@ use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
 use sms_http::web::intake::{Intake, IntakeLimits};
+use sms_store_memory::MemoryStore;
 
 use crate::described::Documents;
 use crate::fresh::{self, Folder};
@@ -37,6 +38,14 @@ pub(crate) const SHARED_NUMBER: &str = "+447700900000";
 /// 2026-11-21T07:07:10.123Z
 pub(crate) const START_MILLIS: i64 = 1_795_244_830_123;
 
+const PUBLIC_URL: &str = "https://sms.example.com";
+
+/// The documents of every rig. They are made once for all tests, because that takes long.
+static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
+    let sms = Sms::builder(MemoryStore::new()).build();
+    Documents { api: openapi_document(&sms, PUBLIC_URL), admin: operator_document(&sms) }
+});
+
 /// A running application.
 pub(crate) struct Rig {
     pub sms: Sms,
@@ -45,7 +54,6 @@ pub(crate) struct Rig {
     pub app: Intake,
     parts: AppParts,
     real_time: Arc<Mutex<Instant>>,
-    documents: Arc<Documents>,
     /// What the store keeps, until the test ends.
     _folder: Option<Folder>,
 }
@@ -106,7 +114,6 @@ impl Rig {
             app: whole_app(&parts),
             parts,
             real_time: Arc::clone(&self.real_time),
-            documents: Arc::clone(&self.documents),
             _folder: None,
         }
     }
@@ -116,46 +123,39 @@ impl Rig {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
         let movable = Arc::new(MovableClock::new(clock.clone()));
         let hooks = Arc::new(Hooks::default());
-        let public_url = "https://sms.example.com".to_owned();
         let sms = Sms::builder(store)
             .clock(movable.clone())
-            .link_base(LinkBase::new(&public_url).unwrap())
+            .link_base(LinkBase::new(PUBLIC_URL).unwrap())
             .random(Arc::new(SeededRandom::new(7)))
             .webhooks(hooks.clone())
             .build();
         let real_time = Arc::new(Mutex::new(Instant::now()));
         let shown = Arc::clone(&real_time);
-        let documents =
-            Documents { api: openapi_document(&sms, &public_url), admin: operator_document(&sms) };
         let parts = AppParts {
             sms: sms.clone(),
             rate,
             shared_arrivals: None,
             stopwatch: Stopwatch::new(move || *shown.lock().unwrap()),
             token: OperatorToken::new(TOKEN),
-            public_url,
+            public_url: PUBLIC_URL.to_owned(),
             limits,
             trusted_proxies: "127.0.0.1".parse().unwrap(),
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
             console: Some(ConsoleParts { assets: Assets::embedded(), clock: clock.clone() }),
         };
-        let (app, documents) = (whole_app(&parts), Arc::new(documents));
-        Self { sms, clock, hooks, app, parts, real_time, documents, _folder: None }
+        let app = whole_app(&parts);
+        Self { sms, clock, hooks, app, parts, real_time, _folder: None }
     }
 
-    pub(crate) fn documents(&self) -> &Documents {
-        &self.documents
+    #[expect(clippy::unused_self, reason = "the documents are those of the rig's application")]
+    pub(crate) fn documents(&self) -> &'static Documents {
+        &DOCUMENTS
     }
 
     /// Calls the API with this token, or none.
     pub(crate) fn client(&self, token: Option<&str>) -> Client {
-        Client {
-            app: self.app.clone(),
-            documents: Arc::clone(&self.documents),
-            token: token.map(str::to_owned),
-            base: "/api/v1",
-        }
+        Client { app: self.app.clone(), token: token.map(str::to_owned), base: "/api/v1" }
     }
 
     /// Calls the operator's API.
@@ -220,7 +220,6 @@ impl Account {
 #[derive(Clone)]
 pub(crate) struct Client {
     app: Intake,
-    documents: Arc<Documents>,
     pub token: Option<String>,
     base: &'static str,
 }
@@ -260,7 +259,6 @@ impl Client {
     pub(crate) fn ask_at(&self, method: Method, path: &str) -> Ask {
         Ask {
             app: self.app.clone(),
-            documents: Arc::clone(&self.documents),
             method,
             path: path.to_owned(),
             headers: HeaderMap::new(),
@@ -289,7 +287,6 @@ impl Client {
 /// A request being put together.
 pub(crate) struct Ask {
     app: Intake,
-    documents: Arc<Documents>,
     method: Method,
     path: String,
     headers: HeaderMap,
@@ -319,14 +316,14 @@ impl Ask {
 
     /// The answer, whose body is read when the caller wants to.
     pub(crate) async fn unread(self) -> poem::Response {
-        let Self { app, documents: _, method, path, headers, body } = self;
+        let Self { app, method, path, headers, body } = self;
         let mut request = Request::builder().method(method).uri(path.parse().unwrap()).body(body);
         *request.headers_mut() = headers;
         app.call(request).await.unwrap()
     }
 
     pub(crate) async fn send(self) -> Reply {
-        let Self { app, documents, method, path, headers, body } = self;
+        let Self { app, method, path, headers, body } = self;
         keep_private(&body);
         let uri = path.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut request = Request::builder().method(method.clone()).uri(uri).body(body);
@@ -341,7 +338,7 @@ impl Ask {
         for name in ["x-request-id", "x-content-type-options", "cache-control"] {
             assert!(reply.headers.contains_key(name), "{method} {path} has no {name}");
         }
-        let violations = documents.violations(&method, &path, &reply);
+        let violations = DOCUMENTS.violations(&method, &path, &reply);
         assert!(violations.is_empty(), "{method} {path}: {violations:#?}\n{reply:?}");
         reply
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sms_http::request_body;
 use sms_http::web::body::{Body, OptionalBody};
 use sms_http::web::choice::{Choices, Named};
-use sms_http::web::docs_page::{DocsPage, docs_page};
+use sms_http::web::docs_page::{self, DocsPage, docs_page};
 use sms_http::web::envelope::{Answer, Created, CreatedOrNot, NoContent, PageMeta};
 use sms_http::web::error::ApiError;
 use sms_http::web::failing::Failing;
@@ -303,7 +303,9 @@ impl Sample {
             events: None,
         };
         let document = document(&service, &rules);
-        let page = DocsPage { document: &document, prefix: "/api/v1", links: &[] };
+        let shown = document.clone();
+        let page =
+            move || docs_page::html(DocsPage { document: &shown, prefix: "/api/v1", links: &[] });
         let routes = PathTable::new()
             .with_api("/api/v1", SampleApi { gate: Arc::clone(&gate) }, |operation| operation)
             .with("/docs", Method::GET, operation(docs_page(page)));
