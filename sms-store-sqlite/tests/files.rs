@@ -1,5 +1,7 @@
 //! What a file promises: who may open it, what survives a kill, and what a copy holds.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -342,7 +344,7 @@ fn space_is_given_back_after_tidying() {
     let at = sms_core::time::Timestamp::from_millis(1);
     while block_on(store.idempotency_tidy(at, 1_000)).unwrap() > 0 {}
     // The writer gives pages back whenever nothing else waits.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let is_small = || {
         pragma(&connection, "page_count") <= before / 2
             && pragma(&connection, "freelist_count") <= 256 + before / 16
@@ -384,7 +386,7 @@ fn nothing_is_served_from_a_large_file_once_a_damaged_page_is_found() {
     bytes[middle..middle + 4_096].fill(0xA5);
     std::fs::write(folder.file(), bytes).unwrap();
     let store = SqliteStore::open(folder.file()).unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let refused = loop {
         assert!(std::time::Instant::now() < deadline, "the damage is not found");
         match block_on(store.health_check()) {
@@ -419,7 +421,7 @@ fn with_backlog(folder: &Folder, store: &SqliteStore, deliveries: u32) -> Endpoi
     let secret = Secret::from_stored("whsec_test".to_owned()).into();
     let at = sms_core::time::Timestamp::from_millis(1_000_000);
     let endpoint = input.into_endpoint(EndpointId::from_u128(1), account, secret, at);
-    block_on(store.endpoint_create(endpoint.clone(), None)).unwrap();
+    let _ = block_on(store.endpoint_create(endpoint.clone(), None)).unwrap();
     let connection = beside(folder);
     connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
     connection
@@ -460,7 +462,7 @@ fn what_waits_for_an_endpoint_is_given_up_at_once_for_readers_and_later_on_disk(
     let page = block_on(store.delivery_list(account, id, PageRequest::default())).unwrap();
     assert!(page.items.iter().all(|one| one.status == DeliveryStatus::GivenUp));
     assert_eq!(block_on(store.deliveries_next()).unwrap(), None);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while waiting(&folder) > 0 {
         assert!(std::time::Instant::now() < deadline, "{} are left", waiting(&folder));
         std::thread::yield_now();
