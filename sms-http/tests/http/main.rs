@@ -1,6 +1,6 @@
 //! Tests of the HTTP side. The foundations are tested with a small API that stands for any
-//! (`sample`); the APIs themselves as the server puts them together, over the default store (`rig`);
-//! and the server as its users meet it, as a process (`process`).
+//! (`sample`); the APIs themselves as the server puts them together, over the default store
+//! (`rig`); and the server as its users meet it, as a process (`process`).
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
