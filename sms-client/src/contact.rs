@@ -69,11 +69,10 @@ pub struct ContactWithLists {
 }
 
 /// A new contact, or a row of an import.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContactInput {
     /// The number, in any common form.
-    pub phone: Option<Phone>,
+    pub phone: Phone,
     /// The first name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_name: Option<Words>,
@@ -89,6 +88,20 @@ pub struct ContactInput {
     /// Fields of your own.
     #[serde(skip_serializing_if = "CustomFields::is_empty")]
     pub custom: CustomFields,
+}
+
+impl ContactInput {
+    /// A person of whom only the number is known.
+    pub fn new(phone: impl Into<Phone>) -> Self {
+        Self {
+            phone: phone.into(),
+            first_name: None,
+            last_name: None,
+            email: None,
+            notes: None,
+            custom: CustomFields::default(),
+        }
+    }
 }
 
 /// Changes to a contact.

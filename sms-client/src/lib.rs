@@ -32,6 +32,7 @@ mod random;
 pub mod retry;
 pub mod send;
 pub mod sender_name;
+mod sse;
 pub mod template;
 mod timestamp;
 mod transport;

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
 mod document;
+mod events;
 mod pages;
 mod retries;
 mod script;

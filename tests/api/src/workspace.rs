@@ -45,11 +45,12 @@ impl Workspace {
         Ok(Self { root, target, packages: metadata["packages"].take() })
     }
 
-    /// The names of the packages that are published, sorted. Each has a library.
+    /// The names of the published packages that have a library, sorted.
     pub(crate) fn published(&self) -> Result<Vec<String>, WorkspaceError> {
         let packages = self.packages.as_array().ok_or(WorkspaceError::Missing("packages"))?;
         // `publish = false` becomes an empty list of registries, and no `publish` becomes null.
         let published = packages.iter().filter(|package| package["publish"].is_null());
+        let published = published.filter(|package| has_library(package));
         let name = |package: &Value| package["name"].as_str().map(str::to_owned);
         let mut names: Vec<String> = published.filter_map(name).collect();
         names.sort_unstable();
@@ -75,4 +76,11 @@ impl Workspace {
     pub(crate) fn rustdoc_json(&self, package: &str) -> PathBuf {
         self.target.join("doc").join(format!("{}.json", package.replace('-', "_")))
     }
+}
+
+/// Whether one of a package's targets is a library.
+fn has_library(package: &Value) -> bool {
+    let mut targets = package["targets"].as_array().into_iter().flatten();
+    targets
+        .any(|target| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"lib".into())))
 }

@@ -1,0 +1,113 @@
+//! The commands.
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::{campaigns, completions, contacts, inbound, listen, lists, login, messages, opt_outs};
+use crate::{send, tail, webhooks};
+
+/// What follows the list of commands in `sms --help`.
+const EXAMPLES: &str = "\
+Examples:
+  sms login --url https://sms.example.com
+  sms send 07700900123 --body 'Your table is ready'
+  sms listen --forward-to http://localhost:3000/hooks
+  sms contacts import people.csv --list lst_…
+  sms messages list --status failed --json
+
+Exit codes:
+  0 done   1 failed   2 wrong usage   3 no valid key   4 refused   5 not enough credit
+  6 not confirmed   7 no answer from the server   8 done in part
+
+Environment:
+  SMS_API_KEY and SMS_API_URL go before the profile. NO_COLOR switches colours off.";
+
+/// Send and receive SMS from the command line.
+#[derive(Debug, Parser)]
+#[command(name = "sms", version, about, max_term_width = 100, after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, propagate_version = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print JSON instead of text; errors, too
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Which of the saved keys to use
+    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
+    #[arg(help_heading = "Global options")]
+    pub profile: String,
+    /// The server, instead of SMS_API_URL or the profile's
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Save a key, once the server has accepted it
+    Login(login::Login),
+    /// Forget a saved key
+    Logout(login::Logout),
+    /// Show which server and key are used, and the balance
+    Status(login::Status),
+    /// Send messages
+    Send(send::Send),
+    /// Say what a send would cost
+    Quote(send::Quote),
+    /// Read, cancel and export messages
+    #[command(subcommand)]
+    Messages(messages::Messages),
+    /// Show events as they happen
+    Tail(tail::Tail),
+    /// Deliver events to a program on this machine, signed as webhooks are
+    Listen(listen::Listen),
+    /// Read and import contacts
+    #[command(subcommand)]
+    Contacts(contacts::Contacts),
+    /// Lists of contacts
+    #[command(subcommand)]
+    Lists(lists::Lists),
+    /// Send one text to a whole list
+    #[command(subcommand)]
+    Campaigns(campaigns::Campaigns),
+    /// Endpoints that receive events
+    #[command(subcommand)]
+    Webhooks(webhooks::Webhooks),
+    /// Messages from people
+    #[command(subcommand)]
+    Inbound(inbound::Inbound),
+    /// Numbers that must not get messages
+    #[command(subcommand)]
+    OptOuts(opt_outs::OptOuts),
+    /// Print the completions of a shell
+    Completions(completions::Completions),
+}
+
+impl Command {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Login(command) => command.run(context).await,
+            Self::Logout(command) => command.run(context),
+            Self::Status(command) => command.run(context).await,
+            Self::Send(command) => command.run(context).await,
+            Self::Quote(command) => command.run(context).await,
+            Self::Messages(command) => command.run(context).await,
+            Self::Tail(command) => command.run(context).await,
+            Self::Listen(command) => command.run(context).await,
+            Self::Contacts(command) => command.run(context).await,
+            Self::Lists(command) => command.run(context).await,
+            Self::Campaigns(command) => command.run(context).await,
+            Self::Webhooks(command) => command.run(context).await,
+            Self::Inbound(command) => command.run(context).await,
+            Self::OptOuts(command) => command.run(context).await,
+            Self::Completions(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What every command needs: the form of its output, and a client.
+
+use std::env;
+
+use sms_client::{ApiKey, Client, OperatorClient};
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output::Form;
+use crate::profile::{Profile, Profiles};
+
+/// The server of `sms login`, if nothing names another.
+pub(crate) const LOCAL: &str = "http://127.0.0.1:8080";
+
+/// What every command needs.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub form: Form,
+    pub profile: String,
+    url: Option<String>,
+}
+
+/// Which server and which key a command uses.
+pub(crate) struct Access {
+    pub url: String,
+    pub key: ApiKey,
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyKind {
+    /// It sends and charges.
+    Live,
+    /// It simulates.
+    Test,
+}
+
+impl KeyKind {
+    pub(crate) fn of(key: &ApiKey) -> Self {
+        if key.as_str().starts_with("cc_test_") { Self::Test } else { Self::Live }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Test => "test",
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+impl Context {
+    pub(crate) fn new(global: Global) -> Self {
+        let Global { json, profile, url } = global;
+        Self { form: if json { Form::Json } else { Form::Text }, profile, url }
+    }
+
+    fn saved(&self) -> Result<Option<Profile>, Failure> {
+        Ok(Profiles::read()?.get(&self.profile).cloned())
+    }
+
+    /// The server: what the command line names, then the environment, then the profile.
+    pub(crate) fn server(&self) -> Result<String, Failure> {
+        let named = self.url.clone().or_else(|| variable("SMS_API_URL"));
+        if let Some(url) = named {
+            return Ok(url);
+        }
+        Ok(self.saved()?.map_or_else(|| LOCAL.to_owned(), |profile| profile.url))
+    }
+
+    /// The server and the key. The environment goes before the profile.
+    pub(crate) fn access(&self) -> Result<Access, Failure> {
+        let key = if let Some(key) = variable("SMS_API_KEY") {
+            ApiKey::from(key)
+        } else {
+            let saved = self.saved()?.map(|profile| profile.key);
+            saved.ok_or_else(|| Failure::NoKey(self.profile.clone()))?
+        };
+        Ok(Access { url: self.server()?, key })
+    }
+
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        let Access { url, key } = self.access()?;
+        Ok(Client::new(&url, &key)?)
+    }
+
+    /// A client of the operator's API. Its token is in the environment alone.
+    pub(crate) fn operator(&self) -> Result<OperatorClient, Failure> {
+        let token = variable("SMS_ADMIN_TOKEN").ok_or(Failure::NoToken)?;
+        let url = variable("SMS_ADMIN_URL").map_or_else(|| self.server(), Ok)?;
+        Ok(OperatorClient::new(&url, &ApiKey::from(token))?)
+    }
+}

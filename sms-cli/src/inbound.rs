@@ -1,0 +1,47 @@
+//! `sms inbound`.
+
+use clap::Subcommand;
+use sms_client::operator::InboundInput;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Form, GREEN, paint, say, say_json};
+
+/// Messages from people.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Inbound {
+    /// Let a message come in, with the operator's token
+    #[command(
+        after_help = "For your own server or a sandbox. SMS_ADMIN_TOKEN has the operator's token,
+and SMS_ADMIN_URL the address of the operator's API if it has one of its own.
+
+Example:
+  sms inbound simulate --from 07700900123 --to 07700900001 --body STOP"
+    )]
+    Simulate {
+        /// Who sends it
+        #[arg(long, value_name = "NUMBER")]
+        from: String,
+        /// Which of the service's numbers gets it
+        #[arg(long, value_name = "NUMBER")]
+        to: String,
+        /// The text
+        #[arg(long, short, value_name = "TEXT")]
+        body: String,
+    },
+}
+
+impl Inbound {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let Self::Simulate { from, to, body } = self;
+        let input = InboundInput { from: from.into(), to: to.into(), body: body.into() };
+        let message = context.operator()?.inbound_take(&input).await?;
+        match (context.form, message) {
+            (Form::Json, message) => say_json(&message),
+            (Form::Text, Some(message)) => {
+                say(&format!("{} {}", paint(GREEN, "received"), message.id))
+            }
+            (Form::Text, None) => say("nobody has this number: the message is kept as unrouted"),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `sms webhooks`.
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::json;
+use sms_client::event::EventType;
+use sms_client::ids::{DeliveryId, WebhookId};
+use sms_client::webhook::{Delivery, Webhook, WebhookInput, WebhookTested};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::lists::Most;
+use crate::output::{
+    Cell, Form, GREEN, RED, YELLOW, local, paint, say, say_json, say_table, shown,
+};
+
+/// Endpoints that receive events.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Webhooks {
+    /// Show the endpoints
+    List,
+    /// Make an endpoint; its secret is printed once
+    #[command(after_help = "Examples:
+  sms webhooks create https://example.com/sms-events
+  sms webhooks create https://example.com/in --event message.received --event opt_out.created")]
+    Create {
+        /// Where events go
+        #[arg(value_name = "ENDPOINT")]
+        endpoint: String,
+        /// An event that it gets; may be repeated; all by default
+        #[arg(long = "event", value_name = "TYPE")]
+        events: Vec<EventType>,
+        /// What it is for
+        #[arg(long)]
+        description: Option<String>,
+        /// Whether it gets events from the start
+        #[arg(long, value_enum, default_value_t = Power::On)]
+        power: Power,
+    },
+    /// Delete an endpoint
+    Delete {
+        /// The endpoint
+        id: WebhookId,
+    },
+    /// Send a signed test now, and show what the endpoint answered
+    Test {
+        /// The endpoint
+        id: WebhookId,
+    },
+    /// Show the deliveries of an endpoint, newest first
+    Deliveries {
+        /// The endpoint
+        id: WebhookId,
+        #[command(flatten)]
+        most: Most,
+    },
+    /// Try a delivery again
+    Retry {
+        /// The endpoint
+        id: WebhookId,
+        /// The delivery
+        delivery: DeliveryId,
+    },
+}
+
+/// Whether an endpoint gets events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Power {
+    /// It gets events.
+    On,
+    /// It gets none.
+    Off,
+}
+
+impl Webhooks {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let client = context.client()?;
+        match self {
+            Self::List => {
+                let webhooks = client.webhook_list().await?;
+                match context.form {
+                    Form::Json => say_json(&webhooks),
+                    Form::Text => say_webhooks(&webhooks),
+                }
+            }
+            Self::Create { endpoint, events, description, power } => {
+                let all = || EventType::WORDS.iter().map(|word| EventType::from(*word)).collect();
+                let events = if events.is_empty() { all() } else { events };
+                let enabled = (power == Power::Off).then_some(false);
+                let input = WebhookInput { url: endpoint, events, description, enabled };
+                let made = client.webhook_create(&input).await?;
+                match context.form {
+                    Form::Json => say_json(&made),
+                    Form::Text => say(&format!(
+                        "{}\nsecret: {}\nKeep the secret: it is not shown again.",
+                        made.webhook.id,
+                        made.secret.as_str(),
+                    )),
+                }
+            }
+            Self::Delete { id } => {
+                client.webhook_delete(&id).await?;
+                match context.form {
+                    Form::Json => say_json(&json!({ "deleted": id })),
+                    Form::Text => say(&format!("deleted {id}")),
+                }
+            }
+            Self::Test { id } => {
+                let tested = client.webhook_test(&id).await?;
+                match context.form {
+                    Form::Json => say_json(&tested)?,
+                    Form::Text => say(&test_told(&tested))?,
+                }
+                if tested.delivered {
+                    return Ok(());
+                }
+                Err(Failure::InPart("the endpoint did not take the test".to_owned()))
+            }
+            Self::Deliveries { id, most } => {
+                let deliveries = most.of(client.delivery_list(&id)).await?;
+                match context.form {
+                    Form::Json => say_json(&deliveries),
+                    Form::Text => say_deliveries(&deliveries),
+                }
+            }
+            Self::Retry { id, delivery } => {
+                let delivery = client.delivery_retry(&id, &delivery).await?;
+                match context.form {
+                    Form::Json => say_json(&delivery),
+                    Form::Text => say(&format!("{} is tried again", delivery.id)),
+                }
+            }
+        }
+    }
+}
+
+fn test_told(tested: &WebhookTested) -> String {
+    let (style, outcome) = if tested.delivered { (GREEN, "taken") } else { (RED, "not taken") };
+    let status = tested.status_code.map(|status| format!(", status {status}"));
+    let error = tested.error.as_deref().map(|error| format!(", {}", shown(error)));
+    let body = tested.response_body.as_deref().filter(|body| !body.is_empty());
+    let body = body.map(|body| format!("\n{}", shown(body)));
+    format!(
+        "{} in {} ms{}{}{}",
+        paint(style, outcome),
+        tested.duration_ms,
+        status.unwrap_or_default(),
+        error.unwrap_or_default(),
+        body.unwrap_or_default(),
+    )
+}
+
+fn say_webhooks(webhooks: &[Webhook]) -> Result<(), Failure> {
+    let row = |webhook: &Webhook| {
+        let power = match &webhook.disabled_reason {
+            None => Cell::styled("on", GREEN),
+            Some(reason) => Cell::styled(reason.as_str(), RED),
+        };
+        let events: Vec<&str> = webhook.events.iter().map(EventType::as_str).collect();
+        vec![webhook.id.as_str().into(), power, (&webhook.url).into(), events.join(", ").into()]
+    };
+    let rows: Vec<_> = webhooks.iter().map(row).collect();
+    say_table(&["ID", "STATE", "URL", "EVENTS"], &rows)
+}
+
+fn say_deliveries(deliveries: &[Delivery]) -> Result<(), Failure> {
+    let row = |delivery: &Delivery| {
+        let status = delivery.status.as_str();
+        let style = match status {
+            "delivered" => GREEN,
+            "given_up" => RED,
+            _ => YELLOW,
+        };
+        let answer = delivery.last_status_code.map(|status| status.to_string());
+        let answer = answer.or_else(|| delivery.last_error.clone()).unwrap_or_default();
+        vec![
+            delivery.id.as_str().into(),
+            local(delivery.created_at).into(),
+            delivery.event_type.as_str().into(),
+            Cell::styled(status, style),
+            delivery.attempts.to_string().into(),
+            answer.into(),
+        ]
+    };
+    let rows: Vec<_> = deliveries.iter().map(row).collect();
+    say_table(&["ID", "CREATED", "EVENT", "STATUS", "ATTEMPTS", "ANSWER"], &rows)
+}
