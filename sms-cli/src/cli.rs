@@ -1,8 +1,8 @@
 //! The commands.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::context::Context;
+use crate::context::{Context, Global};
 use crate::failure::Failure;
 use crate::{campaigns, completions, contacts, inbound, listen, lists, login, messages, opt_outs};
 use crate::{send, tail, webhooks};
@@ -32,21 +32,6 @@ pub(crate) struct Cli {
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// What every command takes.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Global {
-    /// Print JSON instead of text; errors, too
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub json: bool,
-    /// Which of the saved keys to use
-    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
-    #[arg(help_heading = "Global options")]
-    pub profile: String,
-    /// The server, instead of SMS_API_URL or the profile's
-    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
-    pub url: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,7 +92,7 @@ impl Command {
             Self::Webhooks(command) => command.run(context).await,
             Self::Inbound(command) => command.run(context).await,
             Self::OptOuts(command) => command.run(context).await,
-            Self::Completions(command) => command.run(),
+            Self::Completions(command) => command.run(&mut Cli::command()),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! `sms completions`: what shells complete.
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::say;
 
@@ -18,9 +17,9 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, sms: &mut Command) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "sms", &mut script);
+        clap_complete::generate(self.shell, sms, "sms", &mut script);
         say(String::from_utf8_lossy(&script).trim_end())
     }
 }

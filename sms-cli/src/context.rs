@@ -2,15 +2,30 @@
 
 use std::env;
 
+use clap::Args;
 use sms_client::{ApiKey, Client, OperatorClient};
 
-use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output::Form;
 use crate::profile::{Profile, Profiles};
 
 /// The server of `sms login`, if nothing names another.
 pub(crate) const LOCAL: &str = "http://127.0.0.1:8080";
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Print JSON instead of text; errors, too
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Which of the saved keys to use
+    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
+    #[arg(help_heading = "Global options")]
+    pub profile: String,
+    /// The server, instead of SMS_API_URL or the profile's
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
+    pub url: Option<String>,
+}
 
 /// What every command needs.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use sms_client::{Error, NotAClient};
 
-use crate::output::{Form, RED, paint};
+use crate::style::{Form, RED, paint};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]

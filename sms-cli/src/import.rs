@@ -124,7 +124,7 @@ impl Import {
             None
         } else {
             let import = ContactImport { rows: inputs, list_id: self.list.clone() };
-            // The key comes from the journal, so a portion is imported once, however often it is sent.
+            // The key comes from the journal: however often a portion is sent, it counts once.
             Some(client.contact_import(&import).idempotency_key(journal.key()).await?)
         };
         let mut totals = journal.totals().plus(rows.len() as u64, result.as_ref());

@@ -21,6 +21,7 @@ mod progress;
 mod secret_input;
 mod send;
 mod send_args;
+mod style;
 mod tail;
 mod webhooks;
 

@@ -3,34 +3,14 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use chrono::Local;
 use serde::Serialize;
 use sms_client::Timestamp;
 use sms_client::message::MessageStatus;
 
 use crate::failure::Failure;
-
-/// For whom a command prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
-pub(crate) const BOLD: Style = Style::new().bold();
-pub(crate) const DIM: Style = Style::new().dimmed();
-pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
-pub(crate) const RED: Style = AnsiColor::Red.on_default();
-pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
-pub(crate) const PLAIN: Style = Style::new();
-
-/// The text in a style. What prints it leaves styles out where there is no terminal.
-pub(crate) fn paint(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
-}
+pub(crate) use crate::style::{BOLD, DIM, Form, GREEN, PLAIN, RED, YELLOW, paint, shown};
 
 /// Prints a line.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
@@ -43,19 +23,6 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 /// Prints a value as JSON on one line.
 pub(crate) fn say_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     say(&serde_json::to_string(value).map_err(sms_client::Error::from)?)
-}
-
-/// Text from elsewhere, fit for a terminal: a message may hold control characters that would change
-/// what the terminal shows.
-pub(crate) fn shown(text: &str) -> String {
-    let character = |c: char| match c {
-        '\n' => '⏎',
-        c if c.is_control() => '\u{FFFD}',
-        // Marks that reorder what follows.
-        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
-        c => c,
-    };
-    text.chars().map(character).collect()
 }
 
 /// A time in the time zone of the machine.
@@ -141,11 +108,5 @@ mod tests {
         }
         assert_eq!(counted(1, "message"), "1 message");
         assert_eq!(counted(2_000, "message"), "2,000 messages");
-    }
-
-    #[test]
-    fn a_message_cannot_command_the_terminal() {
-        assert_eq!(shown("a\x1b[2Jb\r\nc\u{202E}d"), "a\u{FFFD}[2Jb\u{FFFD}⏎c\u{FFFD}d");
-        assert_eq!(shown("Grüße 👋"), "Grüße 👋");
     }
 }
