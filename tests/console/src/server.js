@@ -25,6 +25,10 @@ export async function serverStart(settings = {}) {
   const banner = await bannerOf(child, complete);
   const base = /API\s+(http:\/\/[^/\s]+)/.exec(banner)?.[1];
   if (!base) throw new Error(`the server did not start: ${banner}`);
+  if (!(await fetch(`${base}/console`)).ok) {
+    child.kill();
+    throw new Error(`${BINARY} serves no console: build it with this tree`);
+  }
   const live = /Live key\s+(\S+)/.exec(banner)?.[1] ?? '';
   return {
     base,

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pageOpen, signIn } from '../src/browser.js';
+import { WIDTHS, pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
 import { serverStart } from '../src/server.js';
 import { job, stage, until } from '../src/setup.js';
@@ -64,6 +64,31 @@ job(here, 'a reply is priced, sent by the keyboard alone and seen to arrive', 'l
     await page.getByRole('log').getByRole('link', { name: 'Delivered' }).waitFor();
     const sent = await server.api('GET', '/messages?q=Typed, priced and sent');
     assert.equal(sent.data.length, 1);
+  });
+
+job(here, 'in a long conversation the last message and the reply are in view, at both widths',
+  'live', '/console', async (page, server) => {
+    const from = '+447700900305';
+    for (let count = 1; count <= 25; count += 1) {
+      await comesIn(server, from, `Message number ${count} of a long conversation`);
+    }
+    for (const viewport of Object.values(WIDTHS)) {
+      await page.setViewportSize(viewport);
+      await page.goto(`${server.base}/console/inbox/${encodeURIComponent(from)}`);
+      const last = page.getByRole('log').getByText('Message number 25');
+      await last.waitFor();
+      const inView = await page.evaluate(() => {
+        const send = document.querySelector('.reply button[type="submit"]');
+        return window.scrollY === 0
+          && document.documentElement.scrollHeight <= innerHeight + 1
+          && Number(send?.getBoundingClientRect().bottom) <= innerHeight;
+      });
+      assert.ok(inView, `at ${viewport.width} px`);
+      const [message, log] = await Promise.all([
+        last.boundingBox(), page.getByRole('log').boundingBox(),
+      ]);
+      assert.ok(message && log && message.y > log.y && message.y < log.y + log.height);
+    }
   });
 
 job(here, 'a reply clicked twice is sent once', 'live', '/console/inbox/%2B447700900101',
