@@ -39,6 +39,16 @@ export function thread(number, signal, focus, changed) {
   let known = '';
   /** @type {boolean | null} */
   let optedOut = null;
+  // Whoever reads the last message goes on seeing it when the reply below grows.
+  let atEnd = true;
+  log.addEventListener('scroll', () => {
+    atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+  });
+  const grown = new ResizeObserver(() => {
+    if (atEnd) log.scrollTop = log.scrollHeight;
+  });
+  grown.observe(log);
+  signal.addEventListener('abort', () => grown.disconnect());
 
   /** @param {Thread} value */
   const show = (value) => {
@@ -46,10 +56,8 @@ export function thread(number, signal, focus, changed) {
     replace(title, name || phone(number));
     replace(note, name ? h('span', { class: 'faint' }, phone(number)) : null,
       value.opted_out ? badge('Opted out', 'bad') : null);
-    const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
-    const first = known === '';
+    const wasAtEnd = atEnd;
     replace(log, bubbles(value.messages));
-    if (first || atEnd) log.scrollTop = log.scrollHeight;
     replace(contact, contactCard(number, value));
     if (optedOut !== value.opted_out) {
       optedOut = value.opted_out;
@@ -63,6 +71,7 @@ export function thread(number, signal, focus, changed) {
           refresh();
         }));
     }
+    if (wasAtEnd) log.scrollTop = log.scrollHeight;
   };
   const refresh = async () => {
     try {

@@ -87,7 +87,8 @@ job(here, 'in a long conversation the last message and the reply are in view, at
       const [message, log] = await Promise.all([
         last.boundingBox(), page.getByRole('log').boundingBox(),
       ]);
-      assert.ok(message && log && message.y > log.y && message.y < log.y + log.height);
+      assert.ok(message && log && message.y > log.y && message.y < log.y + log.height,
+        JSON.stringify([message, log]));
     }
   });
 
