@@ -26,7 +26,7 @@ impl Words {
     pub(crate) fn insert(&mut self, words: &str) {
         let Some(start) = words.as_bytes().first_chunk() else { return };
         if !self.contains(words) {
-            let (place, bit) = place(start);
+            let (place, bit) = place(*start);
             self.starts[place] |= bit;
             self.by_start.entry(*start).or_default().push(words.to_owned());
         }
@@ -42,7 +42,7 @@ impl Words {
         let bytes = text.as_bytes();
         let mut rest = bytes;
         while let Some(start) = rest.first_chunk() {
-            let (place, bit) = place(start);
+            let (place, bit) = place(*start);
             if self.starts[place] & bit != 0 {
                 let alike = self.by_start.get(start).into_iter().flatten();
                 let found = alike.into_iter().find(|words| rest.starts_with(words.as_bytes()));
@@ -57,9 +57,9 @@ impl Words {
 }
 
 /// The word and the bit of [`Words::starts`] for a start.
-fn place(start: &Start) -> (usize, u64) {
+fn place(start: Start) -> (usize, u64) {
     // The high bits of a product by an odd number depend on all bits of the start.
-    let hash = u64::from_le_bytes(*start).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH_BITS);
+    let hash = u64::from_le_bytes(start).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH_BITS);
     ((hash >> 6) as usize, 1 << (hash & 63))
 }
 
