@@ -2,14 +2,25 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
-use rusqlite::{Connection, Params, params};
+use rusqlite::{CachedStatement, Connection, Params, params};
 use sms_core::ids::AccountId;
 use sms_core::statistics::{Counted, Counts, Span};
 use sms_core::time::Timestamp;
 
 use crate::error::{Missing, SqlResult};
 use crate::row::{Cols, id};
+
+static WATCHING: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Has `see` called with the text of each statement that any store of this program runs from now
+/// on. It is there for the test that judges their plans. Only the first call has an effect.
+#[doc(hidden)]
+pub fn watch_statements(see: fn(&str)) {
+    // Only the first call has an effect.
+    let _ = WATCHING.set(see);
+}
 
 /// A connection of the writer or of a reader.
 pub(crate) struct Db {
@@ -44,9 +55,17 @@ impl Db {
         }
     }
 
+    /// A statement, which stays prepared.
+    pub(crate) fn prepare(&self, sql: &str) -> SqlResult<CachedStatement<'_>> {
+        if let Some(see) = WATCHING.get() {
+            see(sql);
+        }
+        self.sql.prepare_cached(sql)
+    }
+
     /// Runs a statement; returns how many rows it changed.
     pub(crate) fn run(&self, sql: &str, params: impl Params) -> SqlResult<usize> {
-        self.sql.prepare_cached(sql)?.execute(params)
+        self.prepare(sql)?.execute(params)
     }
 
     /// The first row of a query.
@@ -56,7 +75,7 @@ impl Db {
         params: impl Params,
         read: impl FnOnce(&mut Cols<'_>) -> SqlResult<T>,
     ) -> SqlResult<Option<T>> {
-        let mut statement = self.sql.prepare_cached(sql)?;
+        let mut statement = self.prepare(sql)?;
         let mut rows = statement.query(params)?;
         rows.next()?.map(|row| read(&mut Cols::of(row))).transpose()
     }
@@ -68,7 +87,7 @@ impl Db {
         params: impl Params,
         mut read: impl FnMut(&mut Cols<'_>) -> SqlResult<T>,
     ) -> SqlResult<Vec<T>> {
-        let mut statement = self.sql.prepare_cached(sql)?;
+        let mut statement = self.prepare(sql)?;
         let mut rows = statement.query(params)?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
@@ -79,7 +98,7 @@ impl Db {
 
     /// Whether a query has a row.
     pub(crate) fn has(&self, sql: &str, params: impl Params) -> SqlResult<bool> {
-        self.sql.prepare_cached(sql)?.exists(params)
+        self.prepare(sql)?.exists(params)
     }
 
     /// The number of an account's row; `None` if there is no such account.

@@ -70,6 +70,8 @@ mod webhook;
 mod writer;
 
 pub use checkpoint::Checkpoints;
+#[doc(hidden)]
+pub use db::watch_statements;
 pub use error::OpenError;
 pub use maintenance::{FileSizes, Finding, MaintenanceError, backup_file, check_file, check_pages};
 pub use restore::restore_file;

@@ -1,7 +1,9 @@
 //! Runs every scenario of the conformance suite on the SQLite store, each as a separate test on a
-//! file of its own.
+//! file of its own. In the end the plans of all statements that ran are judged.
 //!
 //! `cargo test -p sms-store-sqlite --test conformance sending::` runs the scenarios of one noun.
+
+mod plans;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,8 +38,14 @@ fn main() -> ExitCode {
         trial(format!("staged::{scenario}"), scenario, settings)
     });
     let trials = all.chain(staged).collect();
-    let code = libtest_mimic::run(&Arguments::from_args(), trials).exit_code();
+    let arguments = Arguments::from_args();
+    plans::watch();
+    let run = libtest_mimic::run(&arguments, trials);
+    let wrong = if run.num_passed > 0 { plans::wrong(&base) } else { Vec::new() };
+    for plan in &wrong {
+        eprintln!("wrong plan: {plan}");
+    }
     // What failed scenarios left.
     let _ = std::fs::remove_dir_all(base);
-    code
+    if wrong.is_empty() { run.exit_code() } else { ExitCode::FAILURE }
 }
