@@ -36,13 +36,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (at, (name, bytes)) in files.iter().enumerate() {
         let bytes = if name == PAGE { with_folder(bytes, &version)? } else { bytes.clone() };
         let hash = hex(&Sha256::digest(&bytes)[..16]);
-        let (plain, small) = (out.join(format!("{at}")), out.join(format!("{at}.gz")));
-        fs::write(&plain, &bytes)?;
-        fs::write(&small, gzip(&bytes)?)?;
+        fs::write(out.join(at.to_string()), &bytes)?;
+        fs::write(out.join(format!("{at}.gz")), gzip(&bytes)?)?;
+        let included =
+            |file: &str| format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))");
+        let (plain, small) = (included(&at.to_string()), included(&format!("{at}.gz")));
         writeln!(
             list,
-            "Embedded {{ name: {name:?}, hash: {hash:?}, plain: include_bytes!({plain:?}), \
-             gzip: include_bytes!({small:?}) }},",
+            "Embedded {{ name: {name:?}, hash: {hash:?}, plain: {plain}, gzip: {small} }},",
         )?;
     }
     list.push_str("];\n");

@@ -49,12 +49,9 @@ pub struct Settings {
     /// memory and in a new SMS_DATA_DIR, but without history; else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
-    /// Serve the console in the browser, under /console
-    #[arg(
-        long, env = "SMS_CONSOLE", num_args = 0..=1, default_missing_value = "true",
-        default_value_t = true, action = clap::ArgAction::Set
-    )]
-    pub console: bool,
+    /// Serve the console in the browser, under /console [default: true]
+    #[arg(long, env = "SMS_CONSOLE", num_args = 0..=1, default_missing_value = "true")]
+    pub console: Option<bool>,
     /// Serve the console's files from this folder, for those who work on them [default: those in
     /// the program]
     #[arg(long, env = "SMS_CONSOLE_DIR")]

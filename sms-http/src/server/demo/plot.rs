@@ -40,7 +40,7 @@ pub(super) enum Event {
 pub(super) fn plot(seed: u64, end: Timestamp) -> Vec<(Timestamp, Event)> {
     let mut plot =
         Plot { dice: SplitMix::new(seed), today: london::shown(end).date(), found: Vec::new() };
-    for days_ago in (0..=DAYS - 1).rev() {
+    for days_ago in (0..DAYS).rev() {
         plot.day(days_ago);
     }
     plot.talks();
