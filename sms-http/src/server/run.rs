@@ -218,10 +218,8 @@ pub async fn run_with(
 fn console_of(settings: &Settings, backing: &Backing) -> Option<ConsoleParts> {
     let folder = settings.console_dir.clone();
     let assets = folder.map_or_else(Assets::embedded, Assets::of_folder);
-    settings
-        .console
-        .unwrap_or(true)
-        .then(|| ConsoleParts { assets, clock: Arc::clone(&backing.clock) })
+    let is_wanted = settings.console.unwrap_or(true);
+    is_wanted.then(|| ConsoleParts { assets, clock: Arc::clone(&backing.clock) })
 }
 
 /// Resolves when a task panics, and never otherwise. The server then exits, so that its supervisor

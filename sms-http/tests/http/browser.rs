@@ -53,8 +53,9 @@ impl Browser {
 
     /// A request as the page makes it.
     pub(crate) fn ask(&self, method: Method, path: &str) -> Ask {
-        let ask = from_page(&self.client, method.clone(), path).header("Cookie", &self.cookie);
-        if method == Method::GET { ask } else { ask.header("X-CSRF-Token", self.csrf()) }
+        let is_change = method != Method::GET;
+        let ask = from_page(&self.client, method, path).header("Cookie", &self.cookie);
+        if is_change { ask.header("X-CSRF-Token", self.csrf()) } else { ask }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
