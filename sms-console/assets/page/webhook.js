@@ -21,8 +21,10 @@ import { webhookFields } from './webhook_form.js';
 /** @typedef {import('../api.js').Schemas['Webhook']} Webhook */
 /** @typedef {import('../api.js').Schemas['Delivery']} Delivery */
 
-/** @param {import('../router.js').View} view @returns {import('../router.js').Page} */
-export function page({ params, signal }) {
+/** @param {import('../router.js').View} view @returns {Promise<import('../router.js').Page>} */
+export async function page({ params, signal }) {
+  // Only a server that keeps a log of events can send them again.
+  const log = await get('/v1/events', { limit: 1 }, signal).then(() => true, () => false);
   const path = `/v1/webhooks/${encodeURIComponent(params.id)}`;
   const deliveries = pagedTable({
     signal, caption: 'Deliveries', path: `${path}/deliveries`,
@@ -36,7 +38,8 @@ export function page({ params, signal }) {
     const found = data.find((/** @type {Webhook} */ one) => one.id === params.id);
     if (!found) throw new Refused(404, 'not_found', 'There is no such endpoint.', null);
     return found;
-  }, (/** @type {Webhook} */ webhook) => webhookHead(webhook, path, answer, () => changed()));
+  }, (/** @type {Webhook} */ webhook) => (
+    webhookHead(webhook, path, answer, log, () => changed())));
   const changed = () => {
     top.refresh();
     deliveries.refresh();
@@ -56,9 +59,10 @@ export function page({ params, signal }) {
  * @param {Webhook} webhook
  * @param {string} path
  * @param {HTMLElement} answer
+ * @param {boolean} log
  * @param {() => void} changed
  */
-function webhookHead(webhook, path, answer, changed) {
+function webhookHead(webhook, path, answer, log, changed) {
   const off = !webhook.enabled;
   return [
     head(webhook.url, {
@@ -68,7 +72,7 @@ function webhookHead(webhook, path, answer, changed) {
       actions: [
         workButton('Send a test', () => tryOut(path, answer), toastError, { kind: 'main' }),
         button('Edit', () => edit(webhook, path, changed)),
-        button('Replay', () => replay(path, changed)),
+        log ? button('Replay', () => replay(path, changed)) : null,
         button('New secret', () => rotate(path)),
         button('Delete', () => erase(path), { kind: 'danger' }),
       ],
@@ -119,7 +123,8 @@ function columns(path, changed) {
     {
       label: 'Actions', hideLabel: true,
       cell: (one) => h('div', { class: 'actions' },
-        button('Body', () => showBody(one), { small: true, label: `Body of ${one.event_type}` }),
+        button('Details', () => showBody(one),
+          { small: true, label: `Details of ${one.event_type}` }),
         workButton('Retry', async () => {
           await post(`${path}/deliveries/${one.id}/retry`);
           toast('It is sent again now.');
@@ -131,7 +136,7 @@ function columns(path, changed) {
 
 /** @param {Delivery} delivery */
 function showBody(delivery) {
-  dialog('What was sent', (close) => {
+  dialog('The delivery', (close) => {
     const box = h('div', null, loading());
     get(`/v1/events/${delivery.event_id}`).then(({ data }) => {
       replace(box, h('pre', { class: 'wrap', tabindex: '0' }, JSON.stringify(data, null, 2)));

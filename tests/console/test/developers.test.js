@@ -54,6 +54,10 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
       await page.getByRole('button', { name: 'Retry message.sent' }).click();
       await page.getByRole('row', { name: /message\.sent Delivered 200/ }).waitFor();
 
+      await page.getByRole('button', { name: 'Details of message.sent' }).click();
+      await page.getByRole('dialog').getByText(/^evt_/).first().waitFor();
+      await page.getByRole('button', { name: 'Close' }).click();
+
       await page.getByRole('button', { name: 'New secret' }).click();
       await page.getByRole('button', { name: 'Make a new secret' }).click();
       await page.getByText('Copy it now').waitFor();
