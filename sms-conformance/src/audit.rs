@@ -25,6 +25,8 @@ impl Rig {
     /// - The counts of each campaign are a recount of its messages, and it took what they cost.
     /// - Statistics are what a recount of messages and ledger finds, before and after they are
     ///   added up.
+    /// - The log has the events of each message that its times tell, each once, and reads the same
+    ///   in both directions.
     /// - The queue is empty when no message waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -43,6 +45,7 @@ impl Rig {
                 check_text(account, message, &timeline);
                 waiting += usize::from(MessageStatus::CLAIMABLE.contains(&message.status));
             }
+            self.audit_events(account, &messages).await;
             self.audit_address_book(account).await;
             self.audit_conversations(account, &messages).await;
             self.audit_campaigns(account, &messages).await;

@@ -20,6 +20,7 @@ mod contact;
 mod conversation;
 mod credits;
 mod dispatch;
+mod event;
 mod idempotency;
 mod inbound;
 mod keyword;
@@ -70,6 +71,8 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::retry::SCENARIOS,
         dispatch::sender::SCENARIOS,
         dispatch::unanswered::SCENARIOS,
+        event::follow::SCENARIOS,
+        event::every::SCENARIOS,
         idempotency::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,

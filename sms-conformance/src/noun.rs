@@ -58,6 +58,8 @@ nouns! {
     Dispatch = "dispatch",
     /// Totals that answer for any period.
     Statistics = "statistics",
+    /// The event log.
+    Event = "event",
     /// Delivery receipts.
     Receipt = "receipt",
     /// Endpoints, deliveries and attempts.

@@ -24,6 +24,7 @@ mod campaign;
 mod contact;
 mod conversation;
 mod dispatch;
+mod event;
 mod idempotency;
 mod inbound;
 mod link;
@@ -34,6 +35,7 @@ mod webhook;
 
 pub use contact::{named, with_fields};
 pub use dispatch::{Hand, refused, taken, taken_with, try_later, unanswered};
+pub use event::{events_from, message_of};
 pub use idempotency::done;
 pub use link::tracked;
 pub use sending::{key, refusal_of, request, request_with_body, request_with_key};
@@ -86,6 +88,8 @@ pub struct Rig {
     ids: IdSource,
     clock: ManualClock,
     accounts: Mutex<Vec<AccountId>>,
+    /// Accounts whose log no longer has all events.
+    tidied: Mutex<Vec<AccountId>>,
     /// What workers know of the messages that they hold.
     held: Mutex<BTreeMap<(LeaseToken, MessageId), Arc<HeldMessage>>>,
 }
@@ -100,6 +104,7 @@ impl Rig {
             ids: IdSource::default(),
             clock: ManualClock::at(Timestamp::from_millis(START)),
             accounts: Mutex::default(),
+            tidied: Mutex::default(),
             held: Mutex::default(),
         }
     }

@@ -12,6 +12,14 @@ use crate::phone::E164;
 use crate::time::Timestamp;
 use crate::unknown_name::UnknownName;
 
+mod bytes;
+pub mod kept;
+pub mod kinds;
+pub mod log;
+pub mod position;
+pub mod row;
+pub mod store;
+
 /// The kinds of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {

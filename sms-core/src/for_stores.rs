@@ -58,6 +58,17 @@ pub mod dispatch {
     };
 }
 
+/// The event log.
+pub mod event {
+    pub use crate::event::kept::Kept;
+    pub use crate::event::log::{
+        EventPage, EventRequest, LoggedEvent, NotARow, ReadFrom, Reading, Seen, StoredRow,
+    };
+    pub use crate::event::position::Position;
+    pub use crate::event::row::{EventRow, ROW_EVENTS, ROW_MILLIS, rows};
+    pub use crate::event::store::EventStore;
+}
+
 /// Idempotency keys.
 pub mod idempotency {
     pub use crate::idempotency::store::IdempotencyStore;

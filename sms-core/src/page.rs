@@ -60,6 +60,16 @@ impl Cursor {
         Self(u128::from(position))
     }
 
+    /// The cursor with this number.
+    pub(crate) const fn from_u128(value: u128) -> Self {
+        Self(value)
+    }
+
+    /// The number that the text encodes.
+    pub(crate) const fn as_u128(self) -> u128 {
+        self.0
+    }
+
     /// The position with which the previous page ended.
     pub fn position(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)

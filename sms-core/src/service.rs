@@ -40,6 +40,7 @@ use futures_util::lock::Mutex;
 use crate::clock::{Clock, SteadyClock};
 use crate::dispatch::journal::{Journal, LeftOver};
 use crate::dispatch::{LEASE, VALIDITY};
+use crate::event::log;
 use crate::ids::{IdSource, Ids};
 use crate::link::LinkBase;
 use crate::random::{Random, SystemRandom};
@@ -60,6 +61,7 @@ pub mod compute;
 pub mod contact;
 pub mod conversation;
 mod credits;
+pub mod event;
 pub mod inbound;
 pub mod keyed;
 pub mod keyword;
@@ -126,6 +128,7 @@ struct Inner {
     lease: Duration,
     attempt_lease: Duration,
     retries: RetrySchedule,
+    events_kept_for: Duration,
 }
 
 impl fmt::Debug for Sms {
@@ -159,6 +162,7 @@ impl Sms {
             lease: LEASE,
             attempt_lease: ATTEMPT_LEASE,
             retries: RetrySchedule::default(),
+            events_kept_for: log::KEPT_FOR,
         }
     }
 
@@ -213,6 +217,7 @@ pub struct SmsBuilder {
     lease: Duration,
     attempt_lease: Duration,
     retries: RetrySchedule,
+    events_kept_for: Duration,
 }
 
 impl SmsBuilder {
@@ -298,6 +303,12 @@ impl SmsBuilder {
         self
     }
 
+    /// How long events are kept in the log; 30 days by default.
+    pub fn events_kept_for(mut self, kept_for: Duration) -> Self {
+        self.events_kept_for = kept_for;
+        self
+    }
+
     /// Writes to this journal how far hand-overs have come, so that a run that is killed leaves to
     /// the next what it has not recorded: `FileJournal` of `sms-workers`, for example. Routes that
     /// submit messages one by one get the same journal. Without it, what was answered and not yet
@@ -324,6 +335,7 @@ impl SmsBuilder {
             lease,
             attempt_lease,
             retries,
+            events_kept_for,
         } = self;
         if routes.iter().all(|route| *route.name() == RouteName::test()) {
             routes.insert(0, Arc::new(Simulator::new(RouteName::new("simulator"))));
@@ -357,6 +369,7 @@ impl SmsBuilder {
             lease,
             attempt_lease,
             retries,
+            events_kept_for,
         };
         Sms { inner: Arc::new(inner) }
     }

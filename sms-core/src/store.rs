@@ -18,6 +18,7 @@ use crate::contact::store::ContactStore;
 use crate::conversation::store::ConversationStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
+use crate::event::store::EventStore;
 use crate::idempotency::store::IdempotencyStore;
 use crate::inbound::store::InboundStore;
 use crate::keyword::store::KeywordStore;
@@ -47,6 +48,7 @@ pub trait Store:
     + ConversationStore
     + CreditStore
     + DispatchStore
+    + EventStore
     + IdempotencyStore
     + InboundStore
     + LinkStore
@@ -75,7 +77,7 @@ impl<S> Store for S where
         + ConversationStore
         + CreditStore
         + DispatchStore
-        + IdempotencyStore
+        + EventStore
         + IdempotencyStore
         + InboundStore
         + LinkStore

@@ -20,6 +20,7 @@ mod conversation;
 mod credits;
 mod delivery;
 mod dispatch;
+mod event;
 mod idempotency;
 mod inbound;
 mod inbound_segment;

@@ -31,6 +31,7 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
+use crate::event::EventLog;
 use crate::inbound_segment::Parts;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
@@ -50,6 +51,7 @@ pub(crate) struct State {
     pub(crate) queue: Queue,
     pub(crate) follow_ups: FollowUps,
     pub(crate) deliveries: Deliveries,
+    pub(crate) events: EventLog,
     pub(crate) links: Links,
     pub(crate) numbers: BTreeMap<NumberId, Number>,
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
@@ -224,8 +226,9 @@ impl State {
         }
     }
 
-    /// Adds the deliveries of events.
+    /// Adds events to the log, and their deliveries.
     pub(crate) fn raise(&mut self, raised: Vec<Raised>) {
+        self.events.write(&raised);
         let events = raised.iter().flat_map(|raised| &raised.events);
         let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
         let rooms = accounts.iter().filter_map(|account| self.accounts.get(account));

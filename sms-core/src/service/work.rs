@@ -307,7 +307,7 @@ impl Sms {
         recorded.into_iter().map(|one| one.map_err(Error::from)).collect()
     }
 
-    /// Removes up to `limit` of each kind of data past its retention: webhook deliveries and
+    /// Removes up to `limit` of each kind of data past its retention: webhook deliveries, events and
     /// contacts on shared numbers after 30 days, idempotency keys and networks' ids after 7 days,
     /// test sends after two hours. Also records what has arrived of long messages whose first
     /// segment is a day old, folds the counts of campaigns, and cancels the leftover messages of
@@ -322,7 +322,8 @@ impl Sms {
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
         let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;
-        Ok(deliveries + keys + contacts + tests + parts + campaigns + ids)
+        let events = store.events_tidy(now.minus(self.inner.events_kept_for), limit).await?;
+        Ok(deliveries + keys + contacts + tests + parts + campaigns + ids + events)
     }
 
     /// Prepares searches for words in about `limit` messages that are new since the last call.

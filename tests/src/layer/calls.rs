@@ -88,6 +88,16 @@ macro_rules! store_calls {
                 follow_ups_due(at: Timestamp, limit: usize) -> Result<Vec<FollowUp>, StoreError>;
                 follow_ups_next() -> Result<Option<Timestamp>, StoreError>;
             }
+            EventStore as EventLayer {
+                event_list(account: AccountId, request: EventRequest)
+                    -> Result<EventPage, StoreError>;
+                event_get(account: AccountId, id: EventId)
+                    -> Result<Option<LoggedEvent>, StoreError>;
+                event_end() -> Result<Position, StoreError>;
+                events_after(accounts: Vec<(AccountId, Position)>)
+                    -> Result<Vec<AccountId>, StoreError>;
+                events_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+            }
             Health as HealthLayer {
                 health_check() -> Result<(), StoreError>;
             }

@@ -22,11 +22,14 @@ pub(crate) use sms_core::dispatch::store::DispatchStore;
 pub(crate) use sms_core::dispatch::{
     ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded,
 };
+pub(crate) use sms_core::event::log::{EventPage, EventRequest, LoggedEvent};
+pub(crate) use sms_core::event::position::Position;
+pub(crate) use sms_core::event::store::EventStore;
 pub(crate) use sms_core::idempotency::store::IdempotencyStore;
 pub(crate) use sms_core::idempotency::{Claim, Earlier, Once, Owner};
 pub(crate) use sms_core::ids::{
-    AccountId, ApiKeyId, CampaignId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId, ListId,
-    MessageId, NumberId, TemplateId,
+    AccountId, ApiKeyId, CampaignId, ContactId, DeliveryId, EndpointId, EventId, KeywordId, LinkId,
+    ListId, MessageId, NumberId, TemplateId,
 };
 pub(crate) use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 pub(crate) use sms_core::inbound::store::InboundStore;

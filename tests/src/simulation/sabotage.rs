@@ -218,7 +218,7 @@ impl Layer for Saboteur {
 
 passes_on! {
     Saboteur:
-    AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer HealthLayer
+    AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer EventLayer HealthLayer
     IdempotencyLayer KeywordLayer ListLayer OptOutLayer SenderNameLayer SessionLayer
     StatisticsLayer TemplateLayer
 }

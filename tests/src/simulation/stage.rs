@@ -68,7 +68,7 @@ impl Layer for Stage {
     }
 }
 
-passes_on! { Stage: HealthLayer SessionLayer StatisticsLayer TemplateLayer }
+passes_on! { Stage: EventLayer HealthLayer SessionLayer StatisticsLayer TemplateLayer }
 
 /// The answer of a command that took effect or failed, apart from that to a repetition, which
 /// changed nothing.

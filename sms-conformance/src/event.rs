@@ -1,0 +1,4 @@
+//! The event log.
+
+pub(crate) mod every;
+pub(crate) mod follow;

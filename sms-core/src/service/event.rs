@@ -1,0 +1,20 @@
+//! An account's event log.
+
+use super::AccountHandle;
+use crate::error::Error;
+use crate::event::log::{EventPage, EventRequest, LoggedEvent};
+use crate::ids::EventId;
+
+impl AccountHandle {
+    /// One event.
+    pub async fn event_get(&self, id: EventId) -> Result<LoggedEvent, Error> {
+        let found = self.sms.store().event_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("event"))
+    }
+
+    /// A page of the account's events. Whoever goes on with [`EventPage::next`], or with the
+    /// position of the last event, oldest first, misses none and sees none twice.
+    pub async fn event_list(&self, request: EventRequest) -> Result<EventPage, Error> {
+        Ok(self.sms.store().event_list(self.id, request).await?)
+    }
+}
