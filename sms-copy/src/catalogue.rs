@@ -41,7 +41,7 @@ macro_rules! tables {
 }
 
 /// All tables, in the order in which they are copied: what others refer to comes first.
-pub const TABLES: [Table; 29] = tables! {
+pub const TABLES: [Table; 30] = tables! {
     account {
         Id: id;
         Text: name status;
@@ -237,6 +237,12 @@ pub const TABLES: [Table; 29] = tables! {
         Time: last_attempt_at next_attempt_at delivered_at;
         Id: lease;
         Time: leased_until created_at claimable_at;
+    }
+    event {
+        Id: account;
+        Whole: seq place kinds;
+        Id: last_id;
+        Bytes: events;
     }
     message_span {
         Id: account first_id last_id;

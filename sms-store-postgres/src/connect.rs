@@ -14,6 +14,7 @@ use crate::cache::Caches;
 use crate::campaign::launch::SIDE_BY_SIDE;
 use crate::copy_journal;
 use crate::error::{ConnectFailed, Context};
+use crate::event;
 use crate::group_commit::pooled;
 use crate::migrate;
 use crate::pool::pool;
@@ -91,6 +92,7 @@ impl PgStore {
     /// warning. Also when the database holds an unfinished copy.
     pub async fn migrate(&self) -> Result<(), ConnectFailed> {
         migrate::run(&self.pool).await?;
+        event::base::adopt(&self.pool).await.map_err(ConnectFailed::new)?;
         copy_journal::refuse(&self.pool).await
     }
 }

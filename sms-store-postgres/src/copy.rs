@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use crate::begin::begin;
 use crate::connect::Purpose;
 use crate::error::{ConnectFailed, Context, PgResult};
-use crate::{PgSettings, PgStore, copy_journal, migrate};
+use crate::{PgSettings, PgStore, copy_journal, event, migrate};
 
 mod hooks;
 mod rows;
@@ -107,6 +107,7 @@ async fn derive(pool: &PgPool) -> PgResult<()> {
     ] {
         sqlx::query(statement).execute(&mut *tx).await?;
     }
+    event::base::go_on_after_copy(&mut tx).await?;
     tx.commit().await?;
     // The planner knows nothing yet of the tables.
     let tables = TABLES.map(|kept| kept.table).join(", ");

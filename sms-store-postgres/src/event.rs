@@ -1,21 +1,53 @@
-//! Events become deliveries in the transaction that causes them.
+//! Events: written to the log, and turned into deliveries, in the transaction that causes them.
+
+pub(crate) mod base;
+mod log;
 
 use std::collections::BTreeSet;
 
 use sms_core::commit::Raised;
+use sms_core::event::row::{EventRow, rows};
 use sms_core::ids::AccountId;
 use sms_core::webhook::delivery::{Delivery, deliveries};
 use sms_core::webhook::endpoint::Endpoint;
 use sqlx::PgConnection;
 
 use crate::error::PgResult;
-use crate::row::uuids;
+use crate::row::{integer, uuid, uuids};
+use crate::rows_query::rows_query;
 use crate::{delivery, webhook};
 
-/// Inserts the deliveries of events, in order.
+/// The beginning of a statement that inserts rows of the log, which follow with the alias `new`.
+macro_rules! insert_events {
+    () => {
+        "INSERT INTO event (seq, account_id, place, kinds, last_id, events)
+         SELECT (SELECT base FROM event_base) + pg_current_xact_id()::text::bigint, new.* FROM "
+    };
+}
+pub(crate) use insert_events;
+
+/// Writes events to the log, and their deliveries, in order.
 pub(crate) async fn raise(connection: &mut PgConnection, raised: Vec<Raised>) -> PgResult<()> {
+    insert(connection, rows(&raised)).await?;
     let raised = deliveries_of(connection, raised).await?;
     delivery::insert(connection, raised).await
+}
+
+async fn insert(connection: &mut PgConnection, rows: Vec<EventRow>) -> PgResult<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let insert = rows_query!(
+        "" insert_events!() rows(EventRow { account, first, kinds, last_id, events } in &rows) as new {
+            account_id: uuid = uuid(*account),
+            place: integer = integer(*first),
+            kinds: smallint = i16::from(kinds.bits()),
+            last_id: uuid = uuid(*last_id),
+            events: bytea = events.as_slice(),
+        }
+    );
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// The deliveries of events, in order, to the endpoints that their accounts have now.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use sms_core::commit::{ChangeWrites, MessageWrite};
 use sms_core::dispatch::LeaseToken;
+use sms_core::event::row::{EventRow, rows};
 use sms_core::ids::MessageId;
 use sms_core::message::{MessageStatus, Times};
 use sms_core::receipt::ReceiptStatus;
@@ -22,8 +23,9 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{PgError, PgResult};
+use crate::event::insert_events;
 use crate::message::timeline::Lines;
-use crate::row::{bigint, digits, report_code, time, token, uuid};
+use crate::row::{bigint, digits, integer, report_code, time, token, uuid};
 use crate::rows_query::rows_query;
 use crate::{delivery, event};
 
@@ -156,8 +158,8 @@ async fn write_or_fail(
     endpoints: Endpoints,
 ) -> PgResult<()> {
     let Guarded { was, held, parts, reports, changes } = guarded;
-    let ChangeWrites { messages, unqueued, contacted, refunds: _, counts, tally, raised: _ } =
-        changes;
+    let ChangeWrites { messages, unqueued, contacted, refunds: _, counts, tally, raised } = changes;
+    let events = rows(raised);
     let unqueued: Vec<_> = unqueued.iter().map(|id| (*id, held.get(id).copied())).collect();
     let count = |count: usize| bigint(count as u64);
     let counted = (count(held.len()), count(messages.len()), count(parts.len()));
@@ -245,6 +247,14 @@ async fn write_or_fail(
                 undelivered: bigint = delta.by[5],
                 failed: bigint = delta.by[6],
                 cancelled: bigint = delta.by[7],
+             } "),
+         logged AS (" insert_events!()
+             rows(EventRow { account, first, kinds, last_id, events } in &events) as new {
+                account_id: uuid = uuid(*account),
+                place: integer = integer(*first),
+                kinds: smallint = i16::from(kinds.bits()),
+                last_id: uuid = uuid(*last_id),
+                events: bytea = events.as_slice(),
              } ")
          SELECT CASE
              WHEN EXISTS (SELECT FROM endpoint WHERE account_id = ANY($6)) THEN overtaken()

@@ -47,8 +47,9 @@ impl Db {
         self.put_counts(&found)
     }
 
-    /// Adds the deliveries of events. Their ids are drawn in the order of the endpoints' ids.
+    /// Adds events to the log, and their deliveries. The ids of these are drawn in the order of the endpoints' ids.
     pub(crate) fn raise(&self, raised: Vec<Raised>) -> SqlResult<()> {
+        self.log_events(&raised)?;
         let mut accounts: Vec<AccountId> =
             raised.iter().flat_map(|raised| &raised.events).map(|event| event.account).collect();
         accounts.sort_unstable();

@@ -375,8 +375,9 @@ impl Portable for SqliteStore {
                 "UPDATE account SET unread = (SELECT coalesce(sum(c.unread), 0)
                      FROM conversation c WHERE c.account = account.no)",
                 [],
-            )
-            .map(drop)
+            )?;
+            let last = "UPDATE event_count SET seq = (SELECT coalesce(max(seq), 0) FROM event)";
+            db.run(last, []).map(drop)
         })
         .await
     }

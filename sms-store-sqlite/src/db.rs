@@ -40,6 +40,8 @@ struct Pending {
     statistics: BTreeMap<(i64, Span, Timestamp), Counts>,
     /// The largest message id of each stretch.
     stretches: BTreeMap<i64, u128>,
+    /// The number of the last command that raised events.
+    event_seq: Option<i64>,
 }
 
 impl Db {
@@ -147,9 +149,24 @@ impl Db {
         *last = message.max(*last);
     }
 
+    /// The number of a command that raises events: one more than that of the last.
+    pub(crate) fn next_event_seq(&self) -> SqlResult<i64> {
+        let known = self.pending.borrow().event_seq;
+        let last = match known {
+            Some(last) => last,
+            None => self.one("SELECT seq FROM event_count", [], |c| c.get())?.unwrap_or_default(),
+        };
+        self.pending.borrow_mut().event_seq = Some(last + 1);
+        Ok(last + 1)
+    }
+
     /// Writes what is pending.
     pub(crate) fn flush(&self) -> SqlResult<()> {
-        let Pending { statistics, stretches } = std::mem::take(&mut *self.pending.borrow_mut());
+        let Pending { statistics, stretches, event_seq } =
+            std::mem::take(&mut *self.pending.borrow_mut());
+        if let Some(seq) = event_seq {
+            self.run("UPDATE event_count SET seq = ?1", [seq])?;
+        }
         for ((account, span, at), counts) in statistics {
             self.run(
                 "INSERT INTO statistic

@@ -34,6 +34,7 @@ mod delivery;
 mod dispatch;
 mod endpoint;
 mod error;
+mod event;
 mod giving_up;
 mod idempotency;
 mod inbound;

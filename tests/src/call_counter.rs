@@ -44,7 +44,8 @@ impl Layer for Calls {
 passes_on! {
     Calls:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
+    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
+    ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
     StatisticsLayer TemplateLayer WebhookLayer
 }

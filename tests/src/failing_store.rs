@@ -47,7 +47,8 @@ impl Layer for Failing {
 passes_on! {
     Failing:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
+    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
+    ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
     StatisticsLayer TemplateLayer WebhookLayer
 }

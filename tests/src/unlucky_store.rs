@@ -67,7 +67,8 @@ impl SendingLayer for Unlucky {
 passes_on! {
     Unlucky:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
+    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
+    ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SessionLayer
     StatisticsLayer TemplateLayer WebhookLayer
 }

@@ -23,6 +23,7 @@ use crate::address_book::{NamedContacts, contacts, select_named_contacts};
 use crate::conversation;
 use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
+use crate::event;
 use crate::idempotency::{Taken, remember};
 use crate::link;
 use crate::new_message::insert_queued;
@@ -160,6 +161,7 @@ async fn settle(
     let patience = "SELECT set_config('lock_timeout', '25s', true),
                            set_config('statement_timeout', '25s', true)";
     sqlx::query(patience).execute(&mut *connection).await.map_err(store_error)?;
+    event::base::raise_none(connection).await.map_err(store_error)?;
     let campaign = lock(connection, plan.account(), plan.draft.id).await.map_err(store_error)?;
     let (facts, _) = facts(connection, &plan, campaign, Account::Unlocked).await?;
     if let Some(campaign) = plan.launched_before(&facts) {

@@ -38,7 +38,7 @@ const fn kept(name: &'static str, key: Key) -> Kept {
 const BY_ID: Key = &[("id", "uuid")];
 const BY_ACCOUNT: Key = &[("account_id", "uuid"), ("id", "uuid")];
 
-pub(super) const TABLES: [Kept; 29] = [
+pub(super) const TABLES: [Kept; 30] = [
     Kept {
         renamed: &[("track_links", "track_links_default")],
         own: &["has_conversations"],
@@ -239,6 +239,7 @@ pub(super) const TABLES: [Kept; 29] = [
         ..kept("endpoint", BY_ACCOUNT)
     },
     Kept { own: &["run"], ..kept("delivery", BY_ID) },
+    kept("event", &[("account_id", "uuid"), ("seq", "bigint"), ("place", "integer")]),
     kept("message_span", &[("account_id", "uuid"), ("last_id", "uuid")]),
 ];
 
@@ -249,6 +250,7 @@ pub(super) const NOT_COPIED: [(&str, &str); 11] = [
     ("campaign_delta", "empty once the copy has added it to the campaigns"),
     ("copy_journal", "it says how far a copy into this database has come"),
     ("endpoint_removed", "it says whose deliveries are removed, and the copy has removed them"),
+    ("event_base", "it counts from the transactions of this server, above the copied events"),
     ("inbox", "sums of the conversations, added up when these are complete"),
     ("message_span_round", "a place in a round through accounts, which may begin again"),
     ("rate_limit", "how many requests keys made in the last seconds"),

@@ -39,7 +39,7 @@ const fn kept(table: &'static str, key: &'static [&'static str]) -> Kept {
 const MODE: Form = Form::Place(|| Mode::ALL.map(Mode::as_str).to_vec());
 const ENCODING: Form = Form::Place(|| Encoding::ALL.map(Encoding::as_str).to_vec());
 
-pub(super) const TABLES: [Kept; 29] = [
+pub(super) const TABLES: [Kept; 30] = [
     Kept {
         forms: &[(
             "status",
@@ -103,6 +103,7 @@ pub(super) const TABLES: [Kept; 29] = [
         own: &["no"],
         ..kept("delivery", &["no"])
     },
+    Kept { own: &["no"], ..kept("event", &["no"]) },
     Kept { own: &["no"], ..kept("message_span", &["no"]) },
 ];
 
@@ -110,6 +111,7 @@ pub(super) const TABLES: [Kept; 29] = [
 pub(super) const NOT_COPIED: [(&str, &str); 8] = [
     ("copy_journal", "it says how far a copy into this file has come"),
     ("giving_up", "empty once the copy has given up what was left for later"),
+    ("event_count", "the number of the last copied event"),
     ("gone", "empty once the copy has done what deletions left for later"),
     ("health", "it only shows that the file can be written"),
     ("launching", "empty once the copy has done what launches left for later"),
