@@ -5,6 +5,9 @@ use sms_core::account::Account;
 use sms_core::contact::ContactFilter;
 use sms_core::conversation::{Conversation, ConversationFilter};
 use sms_core::credits::ledger::Entry;
+use sms_core::event::kinds::Kinds;
+use sms_core::event::log::{EventRequest, ReadFrom};
+use sms_core::event::position::Position;
 use sms_core::ids::AccountId;
 use sms_core::link::LinkFilter;
 use sms_core::message::filter::Search;
@@ -217,6 +220,7 @@ impl Lists<'_> {
             })
             .await?;
         }
+        self.events(of).await?;
         let ever = [Period { from: Timestamp::from_millis(0), to: Timestamp::from_millis(END) }];
         self.whole("statistics", of, async |store| store.statistics_within(of, &ever).await)
             .await?;
@@ -236,6 +240,19 @@ impl Lists<'_> {
             return Err(CopyFailed::Unbalanced { side, account: of.to_string(), balance, sum });
         }
         Ok(())
+    }
+
+    /// Compares the event log, with all messages as their events show them.
+    async fn events(&mut self, of: AccountId) -> Result<(), CopyFailed> {
+        let mut from = ReadFrom::After(Position::START);
+        loop {
+            let request = EventRequest { kinds: Kinds::all(), from, limit: Limit::EXPORT };
+            let found =
+                self.whole("events", of, async |store| store.event_list(of, request).await).await?;
+            self.seen("events", found.items.len());
+            let Some(next) = found.next else { return Ok(()) };
+            from = ReadFrom::After(next);
+        }
     }
 
     async fn opt_outs(&mut self, of: AccountId) -> Result<(), CopyFailed> {

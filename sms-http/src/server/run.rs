@@ -271,7 +271,8 @@ async fn build(
         .lease(lease.unwrap_or(LEASE))
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
-        .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()));
+        .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
+        .events_kept_for(Duration::from_hours(24 * u64::from(settings.events_kept_days)));
     let builder = match settings.secret_keys().map_err(SettingsRefused::from)? {
         Some(keys) => builder.seal_secrets_with(Arc::new(keys)),
         None => builder,

@@ -96,6 +96,12 @@ pub struct Settings {
     /// How long a webhook endpoint may take to answer, 100ms to 25s
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
+    /// How many days events are kept in the log of their account, 1 to 3650
+    #[arg(
+        long, env = "SMS_EVENTS_KEPT_DAYS", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(1..=3650)
+    )]
+    pub events_kept_days: u32,
     /// Name servers that resolve the hosts of webhook endpoints: addresses with or without a port,
     /// and commas between them [default: those of /etc/resolv.conf]
     #[arg(long, env = "SMS_DNS_SERVERS", value_delimiter = ',', value_parser = name_server)]

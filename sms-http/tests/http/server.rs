@@ -187,6 +187,7 @@ fn help_lists_every_variable_with_its_default() {
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "false"),
         ("SMS_WEBHOOK_RETRIES", "1m,5m,30m,2h,6h,12h"),
         ("SMS_WEBHOOK_TIMEOUT", "8s"),
+        ("SMS_EVENTS_KEPT_DAYS", "30"),
         ("SMS_SECRET_KEY", "in plain text"),
         ("SMS_ROUTES", "simulator"),
     ] {
@@ -226,6 +227,7 @@ fn invalid_settings_are_refused_with_the_reason() {
         ("SMS_WEBHOOK_RETRIES", "1m,soon", "not a duration"),
         ("SMS_WEBHOOK_TIMEOUT", "8", "must be ms, s, m or h"),
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "maybe", "--webhook-allow-private"),
+        ("SMS_EVENTS_KEPT_DAYS", "0", "--events-kept-days"),
         ("SMS_DEMO", "maybe", "--demo"),
     ] {
         let output = run(&[], &[("SMS_ADDR", "127.0.0.1:0"), (name, value)]);

@@ -244,7 +244,7 @@ pub(super) const TABLES: [Kept; 30] = [
 ];
 
 /// Tables that are not copied, each with the reason.
-pub(super) const NOT_COPIED: [(&str, &str); 11] = [
+pub(super) const NOT_COPIED: [(&str, &str); 12] = [
     ("_sqlx_migrations", "it says which migrations this database has run"),
     ("address_book", "its rows are locks, made when they are first needed"),
     ("campaign_delta", "empty once the copy has added it to the campaigns"),

@@ -6,6 +6,7 @@
 mod address_book;
 mod campaign;
 mod dropped;
+mod event;
 mod in_place;
 mod number;
 mod plans;
@@ -154,6 +155,7 @@ fn main() -> ExitCode {
         accepted::TESTS,
         address_book::TESTS,
         campaign::TESTS,
+        event::TESTS,
         in_place::TESTS,
         number::TESTS,
         postgres::TESTS,

@@ -108,7 +108,7 @@ pub(super) const TABLES: [Kept; 30] = [
 ];
 
 /// Tables that are not copied, each with the reason.
-pub(super) const NOT_COPIED: [(&str, &str); 8] = [
+pub(super) const NOT_COPIED: [(&str, &str); 9] = [
     ("copy_journal", "it says how far a copy into this file has come"),
     ("giving_up", "empty once the copy has given up what was left for later"),
     ("event_count", "the number of the last copied event"),

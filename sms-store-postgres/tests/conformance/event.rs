@@ -1,0 +1,97 @@
+//! The event log shows nothing that an open transaction may still come before.
+
+use sms_conformance::Rig;
+use sms_conformance::rig::events_from;
+use sms_core::event::log::ReadFrom;
+use sms_core::event::position::Position;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use crate::postgres::Act;
+
+/// The tests by name.
+pub(crate) const TESTS: &[(&str, Act)] = &[
+    ("event::what_an_open_transaction_may_come_before_is_not_shown_yet", |rig, url| {
+        Box::pin(held_back(rig, url))
+    }),
+    ("event::a_transaction_that_raises_no_events_holds_nothing_back", |rig, url| {
+        Box::pin(not_held_back(rig, url))
+    }),
+    ("event::a_database_on_another_server_goes_on_above_all_its_positions", |rig, url| {
+        Box::pin(moved(rig, url))
+    }),
+];
+
+/// A connection in a transaction that has a number, after this statement.
+async fn open(url: &str, first: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    for statement in ["BEGIN", first, "SELECT pg_current_xact_id()"] {
+        connection.execute(statement).await.expect("the statement runs");
+    }
+    connection
+}
+
+async fn held_back(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    let first = rig.message_that_left(&account, 1).await;
+    let mut older = open(url, "SELECT 1").await;
+    rig.message_that_left(&account, 2).await;
+    let shown = rig.events(account.id).await;
+    assert_eq!(shown.len(), 1, "the second may not be the next");
+    let end = rig.store().event_end().await.expect("read");
+    // The older transaction raises an event too, and commits last.
+    let copy = "INSERT INTO event (seq, account_id, place, kinds, last_id, events)
+         SELECT (SELECT base FROM event_base) + pg_current_xact_id()::text::bigint, account_id,
+             place, kinds, last_id, events
+         FROM event ORDER BY seq LIMIT 1";
+    older.execute(copy).await.expect("the statement runs");
+    older.execute("COMMIT").await.expect("the statement runs");
+    for after in [shown[0].position, end] {
+        let page = rig.event_page(account.id, events_from(ReadFrom::After(after), 9)).await;
+        assert_eq!(page.items.len(), 2, "nobody misses the older one");
+        assert!(page.items[0].position < page.items[1].position);
+    }
+    let remove = AssertSqlSafe(format!(
+        "DELETE FROM event WHERE seq = (SELECT seq FROM event ORDER BY seq OFFSET 1 LIMIT 1)
+             AND account_id = '{:032x}'",
+        account.id.as_u128()
+    ));
+    older.execute(remove).await.expect("the statement runs");
+    older.close().await.expect("the connection ends");
+    assert_eq!(rig.message(&account, first.id).await, first);
+}
+
+async fn not_held_back(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    let quiet = open(url, "SELECT pg_advisory_xact_lock_shared(1936552293, 1)").await;
+    rig.message_that_left(&account, 1).await;
+    assert_eq!(rig.events(account.id).await.len(), 1);
+    let other = open(url, "SELECT pg_advisory_xact_lock_shared(1936552293, 2)").await;
+    rig.message_that_left(&account, 2).await;
+    assert_eq!(rig.events(account.id).await.len(), 1, "another lock says nothing");
+    for mut connection in [quiet, other] {
+        connection.execute("ROLLBACK").await.expect("the statement runs");
+        connection.close().await.expect("the connection ends");
+    }
+    assert_eq!(rig.events(account.id).await.len(), 2);
+}
+
+async fn moved(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    rig.message_that_left(&account, 1).await;
+    let before = rig.events(account.id).await.remove(0).position;
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    // As if the events came from a server that has run many more transactions.
+    let elsewhere = "UPDATE event_base SET origin = 'another server'";
+    connection.execute(elsewhere).await.expect("the statement runs");
+    connection.execute("UPDATE event SET seq = seq + 2000000000").await.expect("it runs");
+    connection.close().await.expect("the connection ends");
+    let settings = sms_store_postgres::PgSettings { connections: 1 };
+    let store = sms_store_postgres::PgStore::connect(url, settings).await.expect("connected");
+    store.migrate().await.expect("nothing to migrate");
+    store.close().await;
+    rig.message_that_left(&account, 2).await;
+    let page = events_from(ReadFrom::After(Position::START), 9);
+    let events = rig.event_page(account.id, page).await.items;
+    assert_eq!(events.len(), 2);
+    assert!(before < events[0].position && events[0].position < events[1].position);
+}
