@@ -6,6 +6,7 @@ use sms_core::event::log::ReadFrom;
 use sms_core::event::position::Position;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
+use crate::Own;
 use crate::postgres::Act;
 
 /// The tests by name.
@@ -16,16 +17,17 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("event::a_transaction_that_raises_no_events_holds_nothing_back", |rig, url| {
         Box::pin(not_held_back(rig, url))
     }),
-    ("event::a_database_on_another_server_goes_on_above_all_its_positions", |rig, url| {
-        Box::pin(moved(rig, url))
-    }),
 ];
 
+async fn run(connection: &mut PgConnection, sql: &str) {
+    connection.execute(AssertSqlSafe(sql.to_owned())).await.expect("the statement runs");
+}
+
 /// A connection in a transaction that has a number, after this statement.
-async fn open(url: &str, first: &'static str) -> PgConnection {
+async fn open(url: &str, first: &str) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     for statement in ["BEGIN", first, "SELECT pg_current_xact_id()"] {
-        connection.execute(statement).await.expect("the statement runs");
+        run(&mut connection, statement).await;
     }
     connection
 }
@@ -43,19 +45,19 @@ async fn held_back(rig: &Rig, url: &str) {
          SELECT (SELECT base FROM event_base) + pg_current_xact_id()::text::bigint, account_id,
              place, kinds, last_id, events
          FROM event ORDER BY seq LIMIT 1";
-    older.execute(copy).await.expect("the statement runs");
-    older.execute("COMMIT").await.expect("the statement runs");
+    run(&mut older, copy).await;
+    run(&mut older, "COMMIT").await;
     for after in [shown[0].position, end] {
         let page = rig.event_page(account.id, events_from(ReadFrom::After(after), 9)).await;
         assert_eq!(page.items.len(), 2, "nobody misses the older one");
         assert!(page.items[0].position < page.items[1].position);
     }
-    let remove = AssertSqlSafe(format!(
+    let remove = format!(
         "DELETE FROM event WHERE seq = (SELECT seq FROM event ORDER BY seq OFFSET 1 LIMIT 1)
              AND account_id = '{:032x}'",
         account.id.as_u128()
-    ));
-    older.execute(remove).await.expect("the statement runs");
+    );
+    run(&mut older, &remove).await;
     older.close().await.expect("the connection ends");
     assert_eq!(rig.message(&account, first.id).await, first);
 }
@@ -69,26 +71,24 @@ async fn not_held_back(rig: &Rig, url: &str) {
     rig.message_that_left(&account, 2).await;
     assert_eq!(rig.events(account.id).await.len(), 1, "another lock says nothing");
     for mut connection in [quiet, other] {
-        connection.execute("ROLLBACK").await.expect("the statement runs");
+        run(&mut connection, "ROLLBACK").await;
         connection.close().await.expect("the connection ends");
     }
     assert_eq!(rig.events(account.id).await.len(), 2);
 }
 
-async fn moved(rig: &Rig, url: &str) {
+pub(crate) async fn a_database_on_another_server_goes_on_above_all_its_positions(own: Own) {
+    let rig = own.rig(&own.store);
     let account = rig.account(100).await;
     rig.message_that_left(&account, 1).await;
     let before = rig.events(account.id).await.remove(0).position;
-    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let mut connection = PgConnection::connect(&own.url).await.expect("the server answers");
     // As if the events came from a server that has run many more transactions.
     let elsewhere = "UPDATE event_base SET origin = 'another server'";
-    connection.execute(elsewhere).await.expect("the statement runs");
-    connection.execute("UPDATE event SET seq = seq + 2000000000").await.expect("it runs");
+    run(&mut connection, elsewhere).await;
+    run(&mut connection, "UPDATE event SET seq = seq + 2000000000").await;
     connection.close().await.expect("the connection ends");
-    let settings = sms_store_postgres::PgSettings { connections: 1 };
-    let store = sms_store_postgres::PgStore::connect(url, settings).await.expect("connected");
-    store.migrate().await.expect("nothing to migrate");
-    store.close().await;
+    own.store.migrate().await.expect("nothing to migrate");
     rig.message_that_left(&account, 2).await;
     let page = events_from(ReadFrom::After(Position::START), 9);
     let events = rig.event_page(account.id, page).await.items;
