@@ -41,7 +41,7 @@ const BY_ACCOUNT: Key = &[("account_id", "uuid"), ("id", "uuid")];
 pub(super) const TABLES: [Kept; 30] = [
     Kept {
         renamed: &[("track_links", "track_links_default")],
-        own: &["has_conversations"],
+        own: &["has_conversations", "version"],
         ..kept("account", BY_ID)
     },
     kept("api_key", &[("hash", "bytea")]),
