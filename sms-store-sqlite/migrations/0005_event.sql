@@ -17,5 +17,8 @@ CREATE UNIQUE INDEX event_by_account ON event (account, seq, place);
 CREATE INDEX event_by_age ON event (last_id, account);
 
 -- The number of the last commit that raised events. It stays when its events are removed.
-CREATE TABLE event_count (seq INTEGER NOT NULL) STRICT;
-INSERT INTO event_count VALUES (0);
+CREATE TABLE event_count (
+    is_only INTEGER PRIMARY KEY CHECK (is_only = 1),
+    seq     INTEGER NOT NULL
+) STRICT;
+INSERT INTO event_count VALUES (1, 0);

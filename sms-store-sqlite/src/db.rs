@@ -154,7 +154,9 @@ impl Db {
         let known = self.pending.borrow().event_seq;
         let last = match known {
             Some(last) => last,
-            None => self.one("SELECT seq FROM event_count", [], |c| c.get())?.unwrap_or_default(),
+            None => self
+                .one("SELECT seq FROM event_count WHERE is_only = 1", [], |c| c.get())?
+                .unwrap_or_default(),
         };
         self.pending.borrow_mut().event_seq = Some(last + 1);
         Ok(last + 1)
@@ -165,7 +167,7 @@ impl Db {
         let Pending { statistics, stretches, event_seq } =
             std::mem::take(&mut *self.pending.borrow_mut());
         if let Some(seq) = event_seq {
-            self.run("UPDATE event_count SET seq = ?1", [seq])?;
+            self.run("UPDATE event_count SET seq = ?1 WHERE is_only = 1", [seq])?;
         }
         for ((account, span, at), counts) in statistics {
             self.run(

@@ -51,7 +51,7 @@ impl EventStore for SqliteStore {
 
     async fn event_end(&self) -> Result<Position, StoreError> {
         let last = self.look("finding the end of the event log", |db| {
-            db.one("SELECT seq FROM event_count", [], |c| c.whole())
+            db.one("SELECT seq FROM event_count WHERE is_only = 1", [], |c| c.whole())
         });
         Ok(Position::end_of(last.await?.unwrap_or_default()))
     }
@@ -92,25 +92,17 @@ impl EventStore for SqliteStore {
     }
 }
 
-/// The statement that reads rows of a page: in an account (`?1`), beyond a place (`?2`, `?3`), with
-/// some of these kinds (`?4`), at most so many (`?5`) of so many that it looks at (`?6`).
+/// The statement that reads rows of a page: in an account (`?1`), beyond a place (`?2`, `?3`), at
+/// most so many (`?4`).
 macro_rules! select_rows {
     ($beyond:literal, $order:literal) => {
         concat!(
-            "SELECT seq, place, events, looked_at FROM (
-                 SELECT seq, place, kinds, events, row_number() OVER (ORDER BY ",
-            $order,
-            ") AS looked_at FROM (
-                     SELECT seq, place, kinds, events FROM event INDEXED BY event_by_account
-                     WHERE account = ?1 AND (seq, place) ",
+            "SELECT seq, place, events, kinds FROM event INDEXED BY event_by_account
+             WHERE account = ?1 AND (seq, place) ",
             $beyond,
             " (?2, ?3) ORDER BY ",
             $order,
-            " LIMIT ?6))
-             WHERE kinds & ?4 <> 0 OR looked_at = ?6
-             ORDER BY ",
-            $order,
-            " LIMIT ?5"
+            " LIMIT ?4"
         )
     };
 }
@@ -130,20 +122,20 @@ fn list(db: &Db, account: AccountId, no: i64, request: EventRequest) -> SqlResul
             i64::from(after.place) - i64::from(ROW_EVENTS),
         ),
     };
-    // One row may be read already, and every other has an event of the page.
-    let most = size(request.limit.get()) + i64::from(ROW_EVENTS) + 1;
     let mut reading = Reading::new(request);
-    let mut seen = Seen::All;
-    let kinds = request.kinds.bits();
-    let rows = db.all(statement, params![no, seq, place, kinds, most, LOOKED_AT], |c| {
-        Ok((stored(c)?, c.get::<i64>()?))
-    })?;
-    for (row, looked_at) in rows {
-        if !reading.row(&row).map_err(unreadable)? {
-            break;
-        }
+    let mut statement = db.sql.prepare_cached(statement)?;
+    let mut rows = statement.query(params![no, seq, place, LOOKED_AT])?;
+    let (mut seen, mut looked_at) = (Seen::All, 0);
+    while let Some(row) = rows.next()? {
+        looked_at += 1;
+        let mut c = Cols::of(row);
+        let row = stored(&mut c)?;
+        let is_wanted = c.get::<u8>()? & request.kinds.bits() != 0;
         if looked_at == LOOKED_AT {
             seen = Seen::Part;
+        }
+        if (is_wanted || seen == Seen::Part) && !reading.row(&row).map_err(unreadable)? {
+            break;
         }
     }
     let (found, next) = reading.finish(seen);
