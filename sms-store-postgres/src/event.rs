@@ -38,7 +38,8 @@ async fn insert(connection: &mut PgConnection, rows: Vec<EventRow>) -> PgResult<
         return Ok(());
     }
     let insert = rows_query!(
-        "" insert_events!() rows(EventRow { account, first, kinds, last_id, events } in &rows) as new {
+        "" insert_events!()
+        rows(EventRow { account, first, kinds, last_id, events } in &rows) as new {
             account_id: uuid = uuid(*account),
             place: integer = integer(*first),
             kinds: smallint = i16::from(kinds.bits()),

@@ -307,7 +307,7 @@ impl Sms {
         recorded.into_iter().map(|one| one.map_err(Error::from)).collect()
     }
 
-    /// Removes up to `limit` of each kind of data past its retention: webhook deliveries, events and
+    /// Removes up to `limit` of each kind of data past its retention: deliveries, events and
     /// contacts on shared numbers after 30 days, idempotency keys and networks' ids after 7 days,
     /// test sends after two hours. Also records what has arrived of long messages whose first
     /// segment is a day old, folds the counts of campaigns, and cancels the leftover messages of
