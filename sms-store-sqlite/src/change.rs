@@ -47,7 +47,8 @@ impl Db {
         self.put_counts(&found)
     }
 
-    /// Adds events to the log, and their deliveries. Their ids are drawn in the order of the endpoints' ids.
+    /// Adds events to the log, and their deliveries. Their ids are drawn in the order of the
+    /// endpoints' ids.
     pub(crate) fn raise(&self, raised: Vec<Raised>) -> SqlResult<()> {
         self.log_events(&raised)?;
         let mut accounts: Vec<AccountId> =
