@@ -1,13 +1,13 @@
 //! The console under `/console`: its files, signing in, and the APIs by the cookie of a session.
 //!
-//! The browser never holds a key. [`session`] exchanges an API key, or the operator's token, for a
-//! session, and the browser gets a cookie that scripts cannot read. Below [`path::API`] and
-//! [`path::OPERATOR_API`] the same operations answer as in the APIs themselves; [`door`] admits a
+//! The browser never holds a key. `session` exchanges an API key, or the operator's token, for a
+//! session, and the browser gets a cookie that scripts cannot read. Below `path::API` and
+//! `path::OPERATOR_API` the same operations answer as in the APIs themselves; `door` admits a
 //! request by its cookie instead of `Authorization`. So the console can do nothing that a
 //! customer's program cannot.
 //!
-//! A change needs more than the cookie: it has to come from a page of this server ([`origin`]), and
-//! it has to bring the token that only such a page can read. [`policy`] tells browsers what the
+//! A change needs more than the cookie: it has to come from a page of this server (`origin`), and
+//! it has to bring the token that only such a page can read. `policy` tells browsers what the
 //! page may load, run and be part of.
 
 mod cookie;

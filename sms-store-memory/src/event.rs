@@ -23,6 +23,9 @@ use crate::state::State;
 /// The commit of a row, and the place of its first event.
 type Place = (u64, u32);
 
+/// The events of a page, and the position at which the next page begins.
+type Page = (Vec<(Position, Kept)>, Option<Position>);
+
 /// The rows of all accounts.
 #[derive(Default)]
 pub(crate) struct EventLog {
@@ -51,11 +54,7 @@ impl EventLog {
     }
 
     /// Shows the rows of a page to its reading.
-    fn read(
-        &self,
-        account: AccountId,
-        request: EventRequest,
-    ) -> Result<(Vec<(Position, Kept)>, Option<Position>), NotARow> {
+    fn read(&self, account: AccountId, request: EventRequest) -> Result<Page, NotARow> {
         let mut reading = Reading::new(request);
         let own = match request.from {
             ReadFrom::Newest(None) => (0, 0)..(u64::MAX, 0),
@@ -64,15 +63,13 @@ impl EventLog {
                 (commit, place.saturating_sub(ROW_EVENTS))..(u64::MAX, 0)
             }
         };
-        let mut own: Vec<Place> = self
-            .rows
-            .range((account, own.start)..(account, own.end))
-            .map(|((_, place), _)| *place)
-            .collect();
-        if matches!(request.from, ReadFrom::Newest(_)) {
-            own.reverse();
-        }
-        for row in own.into_iter().filter_map(|place| self.stored(account, place)) {
+        let rows = self.rows.range((account, own.start)..(account, own.end));
+        let rows = rows.map(|((_, place), _)| *place);
+        let rows: Box<dyn Iterator<Item = Place>> = match request.from {
+            ReadFrom::Newest(_) => Box::new(rows.rev()),
+            ReadFrom::After(_) => Box::new(rows),
+        };
+        for row in rows.filter_map(|place| self.stored(account, place)) {
             if !reading.row(&row)? {
                 break;
             }

@@ -152,6 +152,7 @@ pub(crate) async fn write(
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one statement")]
 async fn write_or_fail(
     connection: &mut PgConnection,
     guarded: Guarded<'_>,

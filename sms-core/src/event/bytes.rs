@@ -141,20 +141,18 @@ fn event(from: &mut &[u8]) -> Option<Kept> {
         _ => {
             let (_, status) = *STATUSES.iter().find(|(known, _)| *known == tag)?;
             let id = MessageId::from_u128(u128::from_be_bytes(take(from)?));
-            let error = if fails(status) { error(from)? } else { None };
+            let code = if fails(status) { error_code(from)? } else { "" };
+            let error = if code.is_empty() { None } else { Some(code.parse().ok()?) };
             About::Message { id, status, error }
         }
     };
     Some(Kept { id, created_at, about })
 }
 
-fn error(from: &mut &[u8]) -> Option<Option<ErrorCode>> {
+/// The words of an error code; empty if the message failed without one.
+fn error_code<'a>(from: &mut &'a [u8]) -> Option<&'a str> {
     let [length] = take(from)?;
-    let code = part(from, usize::from(length))?;
-    if code.is_empty() {
-        return Some(None);
-    }
-    std::str::from_utf8(code).ok()?.parse().ok().map(Some)
+    std::str::from_utf8(part(from, usize::from(length))?).ok()
 }
 
 fn opt_out(from: &mut &[u8]) -> Option<OptOut> {

@@ -41,8 +41,8 @@ impl Position {
 
     /// The position that a cursor or a text names.
     fn of(value: u128) -> Option<Self> {
-        let (commit, place) = ((value >> 64) as u64, value as u64);
-        Some(Self { commit, place: u32::try_from(place).ok()? })
+        let (commit, place) = (value >> 64, value & u128::from(u64::MAX));
+        Some(Self { commit: u64::try_from(commit).ok()?, place: u32::try_from(place).ok()? })
     }
 }
 
