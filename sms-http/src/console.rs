@@ -74,6 +74,8 @@ pub(crate) struct Console<'a> {
     pub public_url: &'a str,
     /// Counts the requests of the keys that people signed in with.
     pub limiter: RateLimiter,
+    /// Counts how often people sign in with each key.
+    pub sign_ins: RateLimiter,
     pub look_ups: Arc<KeyLookUps>,
 }
 
@@ -83,7 +85,8 @@ pub(crate) const CODES: &[ErrorCode] = &[origin::FOREIGN, door::WRONG_CSRF, door
 impl Console<'_> {
     /// Adds the paths of the console, and the doors before them.
     pub(crate) fn add_to(self, table: PathTable, doors: Doors) -> (PathTable, Doors) {
-        let Self { parts, audience, sms, sandbox, token, public_url, limiter, look_ups } = self;
+        let Self { parts, audience, sms, sandbox, token, public_url, .. } = self;
+        let Self { limiter, sign_ins, look_ups, .. } = self;
         let clock = Arc::clone(&parts.clock);
         let people = Arc::new(People {
             sms: sms.clone(),
@@ -92,6 +95,7 @@ impl Console<'_> {
             has_accounts: audience != Audience::Operator,
             site: origin::Site::of(public_url),
             look_ups,
+            sign_ins,
         });
         let table = session::add_to(table, &people);
         let table = Files::new(parts.assets.clone()).add_to(table);

@@ -6,6 +6,7 @@ use poem::Request;
 use sms_core::Sms;
 use sms_core::account::api_key::{ApiKey, KeyHash};
 use sms_core::clock::Clock;
+use sms_core::service::Caller;
 use sms_core::service::session::{OpenSession, SignedIn};
 use sms_core::session::OperatorHash;
 
@@ -13,6 +14,7 @@ use super::cookie;
 use super::origin::Site;
 use crate::admin::gate::OperatorToken;
 use crate::api::unknown_key::KeyLookUps;
+use crate::rate_limit::RateLimiter;
 use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
 
@@ -28,6 +30,14 @@ pub(super) struct People {
     pub site: Site,
     /// Bounds how often an address comes with keys, tokens or cookies that nobody has.
     pub look_ups: Arc<KeyLookUps>,
+    /// Counts how often each key signs in, because each time writes to the store.
+    pub sign_ins: RateLimiter,
+}
+
+/// Whose key or token somebody signs in with.
+enum Found {
+    Operator,
+    Caller(Caller),
 }
 
 impl People {
@@ -52,17 +62,26 @@ impl People {
     ) -> Result<Option<OpenSession>, ApiError> {
         let given = OperatorHash::of(key);
         let is_operator = self.operator.as_ref().is_some_and(|token| token.hash() == given);
-        let now = self.clock.now();
         let api_key = ApiKey::parse(key).ok().filter(|_| self.has_accounts);
         let looking_up = async {
-            match api_key {
-                _ if is_operator => self.sms.sign_in_operator(given, now).await.map(Some),
-                Some(api_key) => self.sms.sign_in(api_key.hash(), now).await,
+            match &api_key {
+                _ if is_operator => Ok(Some(Found::Operator)),
+                Some(key) => Ok(self.sms.caller_with(key.hash()).await?.map(Found::Caller)),
                 None => Ok(None),
             }
         };
         // By the hash of the text, whatever it is: wrong tokens are counted like wrong keys.
-        self.look_ups.look_up(KeyHash::from_bytes(*given.as_bytes()), from, looking_up).await
+        let hash = KeyHash::from_bytes(*given.as_bytes());
+        let found = self.look_ups.look_up(hash, from, looking_up).await?;
+        let now = self.clock.now();
+        Ok(match (found, api_key) {
+            (Some(Found::Operator), _) => Some(self.sms.sign_in_operator(given, now).await?),
+            (Some(Found::Caller(caller)), Some(key)) => {
+                self.sign_ins.judge(caller.key).await.headers()?;
+                self.sms.sign_in(key.hash(), now).await?
+            }
+            (Some(Found::Caller(_)), None) | (None, _) => None,
+        })
     }
 }
 

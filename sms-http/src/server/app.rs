@@ -182,6 +182,7 @@ fn with_console(
     look_ups: Arc<KeyLookUps>,
 ) -> Routes {
     let Some(console) = &parts.console else { return routes };
+    let limiter = || RateLimiter::new(parts.rate, parts.stopwatch.clone(), None);
     let console = Console {
         parts: console,
         audience,
@@ -189,7 +190,8 @@ fn with_console(
         sandbox: parts.sandbox.as_ref(),
         token: &parts.token,
         public_url: &parts.public_url,
-        limiter: RateLimiter::new(parts.rate, parts.stopwatch.clone(), None),
+        limiter: limiter(),
+        sign_ins: limiter(),
         look_ups,
     };
     let (table, doors) = console.add_to(routes.table, routes.doors);

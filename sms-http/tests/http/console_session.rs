@@ -216,6 +216,25 @@ async fn the_hundred_and_first_session_of_a_key_ends_the_first() {
     assert!(stands(&operator).await);
 }
 
+#[tokio::test]
+async fn a_key_signs_in_no_more_often_than_it_may_ask() {
+    let rig = Rig::with_rate(1, 3).await;
+    let (account, other) = (rig.account(5).await, rig.account(5).await);
+    let mut browsers = Vec::new();
+    for _ in 0..3 {
+        browsers.push(Browser::sign_in(&rig, key(&account)).await);
+    }
+    let refused = sign_in(&rig, key(&account)).await;
+    assert_eq!(refused.header("set-cookie"), "");
+    assert_eq!(refused.header("retry-after"), "1");
+    refused.refused(429, "rate_limited");
+    sign_in(&rig, key(&other)).await.assert(200);
+    sign_in(&rig, TOKEN).await.assert(200);
+    browsers[0].get("/console/api/v1/balance").await.assert(200);
+    rig.pass_real(Duration::from_secs(1));
+    sign_in(&rig, key(&account)).await.assert(200);
+}
+
 /// Over a socket, as only clients with an address are counted.
 #[tokio::test]
 async fn an_address_signs_in_in_vain_a_bounded_number_of_times() {
