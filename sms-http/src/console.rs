@@ -28,6 +28,7 @@ use sms_core::clock::Clock;
 
 use self::door::{AccountDoor, OperatorDoor, SignInDoor, operators_only};
 use self::files::Files;
+use self::origin::Site;
 use self::people::People;
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::callers_only;
@@ -88,12 +89,17 @@ impl Console<'_> {
         let Self { parts, audience, sms, sandbox, token, public_url, .. } = self;
         let Self { limiter, sign_ins, look_ups, .. } = self;
         let clock = Arc::clone(&parts.clock);
+        // The operator's own listener is somewhere else, often without HTTPS in a private network.
+        let site = match audience {
+            Audience::Operator => Site::without_url(),
+            Audience::Everybody | Audience::Accounts => Site::of(public_url),
+        };
         let people = Arc::new(People {
             sms: sms.clone(),
             clock,
             operator: (audience != Audience::Accounts).then(|| token.clone()),
             has_accounts: audience != Audience::Operator,
-            site: origin::Site::of(public_url),
+            site,
             look_ups,
             sign_ins,
         });

@@ -27,8 +27,8 @@ pub(super) const FOREIGN: ErrorCode = ErrorCode {
 /// The origins of this server's pages.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// Scheme and authority of the public URL.
-    public: String,
+    /// Scheme and authority of the public URL; `None` where the pages are not at that URL.
+    public: Option<String>,
 }
 
 impl Site {
@@ -36,7 +36,12 @@ impl Site {
     pub(super) fn of(public_url: &str) -> Self {
         let (scheme, rest) = public_url.split_once("://").unwrap_or_default();
         let authority = rest.split('/').next().unwrap_or_default();
-        Self { public: format!("{scheme}://{authority}").to_ascii_lowercase() }
+        Self { public: Some(format!("{scheme}://{authority}").to_ascii_lowercase()) }
+    }
+
+    /// The site of a listener that has no public URL: it is known by `Host` alone.
+    pub(super) fn without_url() -> Self {
+        Self { public: None }
     }
 
     /// Refuses a request that did not come from a page of this site.
@@ -67,19 +72,16 @@ impl Site {
     fn is_origin(&self, origin: &str, host: Option<&str>) -> bool {
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         let is_host = authority.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host));
-        is_host || origin.eq_ignore_ascii_case(&self.public)
+        let is_public = |public: &String| origin.eq_ignore_ascii_case(public);
+        is_host || self.public.as_ref().is_some_and(is_public)
     }
 
     /// How the page of a request was served: the server itself speaks only HTTP, and a proxy before
     /// it may speak HTTPS.
     pub(super) fn over(&self, headers: &HeaderMap) -> Over {
         let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
-        let is_https = |url: &str| url.starts_with("https://");
-        if is_https(&self.public) || origin.is_some_and(is_https) {
-            Over::Https
-        } else {
-            Over::Http
-        }
+        let mut urls = self.public.as_deref().into_iter().chain(origin);
+        if urls.any(|url| url.starts_with("https://")) { Over::Https } else { Over::Http }
     }
 }
 
@@ -136,6 +138,17 @@ mod tests {
         ] {
             assert_eq!(site.check(&headers(&lines)).is_ok(), is_own, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn without_a_url_pages_of_the_host_alone_are_own() {
+        let site = Site::without_url();
+        for (origin, is_own) in [("http://10.0.0.5:9090", true), ("http://10.0.0.5", false)] {
+            let headers = headers(&[("host", "10.0.0.5:9090"), ("origin", origin)]);
+            assert_eq!(site.check(&headers).is_ok(), is_own, "{origin}");
+            assert_eq!(site.over(&headers), Over::Http);
+        }
+        assert_eq!(site.over(&headers(&[("origin", "https://admin.example.com")])), Over::Https);
     }
 
     #[test]

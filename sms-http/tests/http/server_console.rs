@@ -112,6 +112,23 @@ async fn each_listener_signs_in_its_own_people() {
     assert_eq!(ask(admin, "GET", "/console", "", "").await.status, 200);
 }
 
+/// Browsers drop a cookie for HTTPS that comes over HTTP.
+#[tokio::test]
+async fn the_public_url_says_nothing_about_the_operators_listener() {
+    let server = Process::start(&[
+        ("SMS_ADMIN_TOKEN", TOKEN),
+        ("SMS_ADMIN_ADDR", "127.0.0.1:0"),
+        ("SMS_PUBLIC_URL", "https://sms.example.com"),
+    ]);
+    let people = sign_in(server.addr(), &server.said("Live key")).await;
+    let operator = sign_in(server.admin_addr(), TOKEN).await;
+    for (signed_in, is_secure) in [(people, true), (operator, false)] {
+        drop(cookie(&signed_in));
+        let set = signed_in.header("set-cookie").unwrap();
+        assert_eq!(set.ends_with("; SameSite=Strict; Secure"), is_secure);
+    }
+}
+
 #[tokio::test]
 async fn a_server_without_a_console_or_with_the_files_of_a_folder_is_a_setting() {
     let without = Process::start(&[("SMS_CONSOLE", "false")]);
