@@ -9,6 +9,7 @@ use poem::http::{HeaderMap, HeaderName, Method, StatusCode};
 use sms_core::service::session::{OpenSession, SignedIn};
 
 use super::people::{People, client};
+use super::refused;
 use crate::rate_limit::RateLimiter;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
@@ -42,10 +43,6 @@ pub(super) const WRONG_SESSION: ErrorCode = ErrorCode {
 /// 401: nobody is signed in.
 pub(super) fn signed_out() -> ApiError {
     ApiError::unauthorized().with_message("nobody is signed in, or the session is over: sign in")
-}
-
-pub(super) fn refused(code: &ErrorCode) -> ApiError {
-    ApiError::new(code.status, code.code, code.message)
 }
 
 /// Refuses a change that does not bring the token of its session.

@@ -7,6 +7,7 @@ use poem::http::header::{HOST, ORIGIN};
 use poem::http::{HeaderMap, HeaderName, StatusCode};
 
 use super::cookie::Over;
+use super::refused;
 use crate::web::error::ApiError;
 use crate::web::openapi::error_code::{ErrorCode, no_details};
 
@@ -46,11 +47,7 @@ impl Site {
 
     /// Refuses a request that did not come from a page of this site.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        if self.is_own(headers) {
-            return Ok(());
-        }
-        let ErrorCode { status, code, message, .. } = FOREIGN;
-        Err(ApiError::new(status, code, message))
+        if self.is_own(headers) { Ok(()) } else { Err(refused(&FOREIGN)) }
     }
 
     fn is_own(&self, headers: &HeaderMap) -> bool {
