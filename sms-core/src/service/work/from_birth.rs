@@ -83,10 +83,10 @@ impl Sms {
     /// recorded; what was committed after `stop` is given back. Calls `done` after each record.
     /// What could not be recorded is kept for [`record_kept`](Sms::record_kept).
     ///
-    /// A record begins when the last one has ended and the `pause` since its start is over: outcomes
-    /// that arrive meanwhile share a commit. After a time without any, the first outcome is recorded
-    /// at once; and 50, or those that hold a quarter of a route's [rooms](Room), do not wait. Pass
-    /// `|| std::future::ready(())` for no pause.
+    /// A record begins when the last one has ended and the `pause` since its start is over:
+    /// outcomes that arrive meanwhile share a commit. After a time without any, the first outcome
+    /// is recorded at once; and 50, or those that hold a quarter of a route's [rooms](Room), do not
+    /// wait. Pass `|| std::future::ready(())` for no pause.
     ///
     /// Beside it, [`dispatch_due`](Sms::dispatch_due) carries what waits in the queue: messages
     /// that were scheduled, are retried, or found no room. There is room on a route only while
