@@ -64,9 +64,8 @@ impl Db {
 
     /// A delivery as readers see it.
     pub(crate) fn shown(&self, delivery: Delivery) -> SqlResult<Delivery> {
-        let gone_since = self.giving_up(delivery.endpoint)?;
-        let is_over = gone_since.is_some_and(|at| delivery.is_waiting(at));
-        Ok(if is_over { delivery.given_up() } else { delivery })
+        let off_since = self.giving_up(delivery.endpoint)?;
+        Ok(shown_since(off_since, delivery))
     }
 
     fn claimable_after(
@@ -86,6 +85,12 @@ impl Db {
             |c| delivery(self, c),
         )
     }
+}
+
+/// A delivery as readers see it, given what [`Db::giving_up`] says of its endpoint.
+pub(crate) fn shown_since(off_since: Option<Timestamp>, delivery: Delivery) -> Delivery {
+    let is_over = off_since.is_some_and(|at| delivery.is_waiting(at));
+    if is_over { delivery.given_up() } else { delivery }
 }
 
 /// Does a portion of the first endpoint's deliveries. Returns whether there was one.

@@ -23,7 +23,7 @@ use crate::db::Db;
 use crate::delivery::{delivery, select_deliveries};
 use crate::endpoint::{endpoint, select_endpoints};
 use crate::error::SqlResult;
-use crate::giving_up::Extent;
+use crate::giving_up::{Extent, shown_since};
 use crate::page::{before, limit_of};
 use crate::row::{id, size, time};
 use crate::sending::all_failed;
@@ -210,7 +210,8 @@ impl WebhookStore for SqliteStore {
                 params![id(endpoint), before(page), limit_of(page)],
                 |c| delivery(db, c),
             )?;
-            rows.into_iter().map(|delivery| db.shown(delivery)).collect()
+            let off_since = db.giving_up(endpoint)?;
+            Ok(rows.into_iter().map(|delivery| shown_since(off_since, delivery)).collect())
         });
         Ok(Page::of(rows.await?, page.limit, |delivery: &Delivery| delivery.id))
     }
