@@ -31,6 +31,9 @@ pub enum NotAClient {
     /// The address is not one of a server.
     #[error("{0:?} is not the address of a server: write it as https://sms.example.com")]
     Url(String),
+    /// The address holds a name or a password, which errors would show.
+    #[error("the address of a server has no name or password in it: the key says who calls")]
+    Credentials,
     /// The key cannot be sent in a header.
     #[error("the key is empty or has characters that a key does not have")]
     Key,
@@ -80,6 +83,9 @@ impl Client {
         let address = Url::parse(text).map_err(|_| not_a_server())?;
         if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
             return Err(not_a_server());
+        }
+        if !address.username().is_empty() || address.password().is_some() {
+            return Err(NotAClient::Credentials);
         }
         let server = address.as_str().trim_end_matches('/').to_owned();
         let base = Url::parse(&format!("{server}/{prefix}")).map_err(|_| not_a_server())?;

@@ -70,8 +70,9 @@ fn may_repeat(error: &Error, repeat: Repeat) -> bool {
         Error::NoAnswer { arrival: Arrival::Perhaps, .. } => repeat == Repeat::Freely,
         Error::Unreadable(_) => false,
         Error::Refused(_) | Error::NotTheApi { .. } => match error.status() {
-            Some(429 | 503) => true,
-            Some(500 | 502 | 504) => repeat == Repeat::Freely,
+            Some(429) => true,
+            // A 503 does not say whether a commit that was under way took effect.
+            Some(500 | 502..=504) => repeat == Repeat::Freely,
             _ => false,
         },
     }
@@ -107,7 +108,7 @@ mod tests {
             (no_answer(Arrival::Never), true, true),
             (no_answer(Arrival::Perhaps), true, false),
             (refused(429, None), true, true),
-            (refused(503, None), true, true),
+            (refused(503, None), true, false),
             (refused(500, None), true, false),
             (not_the_api(502), true, false),
             (not_the_api(504), true, false),

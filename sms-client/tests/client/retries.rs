@@ -73,6 +73,11 @@ async fn a_call_that_is_not_safe_to_repeat_is_not_made_again_once_it_may_have_ar
     let error = client(&script).message_cancel(&id).await.unwrap_err();
     assert!(matches!(error, Error::NoAnswer { arrival: Arrival::Perhaps, .. }), "{error:?}");
     assert_eq!(script.asked().len(), 1);
+    let turns = vec![refused(503, "Retry-After: 0\r\n", "unavailable"), sent()];
+    let script = Script::start(turns).await;
+    let error = client(&script).message_cancel(&id).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::Unavailable));
+    assert_eq!(script.asked().len(), 1);
 }
 
 #[tokio::test]
@@ -146,5 +151,8 @@ fn an_address_is_that_of_a_server_with_or_without_the_path_of_the_api() {
     for text in ["sms.example.com", "ftp://sms.example.com", "", "http://sms.example.com?x=1"] {
         assert!(server(text).unwrap_err().contains("is not the address of a server"), "{text}");
     }
+    // A password in it would be shown in errors.
+    let error = server("http://ada:1815@sms.example.com").unwrap_err();
+    assert!(error.contains("no name or password") && !error.contains("1815"), "{error}");
     assert!(Client::new("http://sms.example.com", &ApiKey::from("a b")).is_err());
 }
