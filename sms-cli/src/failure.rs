@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use sms_client::{Error, NotAClient};
 
-use crate::style::{Form, RED, paint};
+use crate::style::{Form, RED, paint, shown};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -86,9 +86,11 @@ impl Failure {
         }
         match form {
             Form::Text => {
-                anstream::eprintln!("{} {self}", paint(RED, "error:"));
+                // What a server or a proxy answered is text from elsewhere.
+                let text = self.to_string().lines().map(shown).collect::<Vec<_>>().join("\n");
+                anstream::eprintln!("{} {text}", paint(RED, "error:"));
                 if let Some(hint) = self.hint() {
-                    anstream::eprintln!("{hint}");
+                    anstream::eprintln!("{}", shown(&hint));
                 }
             }
             Form::Json => anstream::eprintln!("{}", self.json()),

@@ -73,10 +73,16 @@ impl Import {
         let phone_column = self.phone_column.as_deref();
         let mut sheet = Sheet::open(&self.file, delimiter, phone_column)?;
         let Survey { rows: total, digest } = Survey::of(&self.file, delimiter)?;
-        let target = [url.as_str(), key.as_str(), self.list.as_ref().map_or("", ListId::as_str)];
+        let report_file = self.report.clone().unwrap_or_else(|| rejected_name(&self.file));
+        if is_same_file(&report_file, &self.file) {
+            let usage = "--report names the file to import, which it would overwrite";
+            return Err(Failure::Usage(usage.to_owned()));
+        }
+        let list = self.list.as_ref().map_or("", ListId::as_str);
+        let (numbers, between) = (phone_column.unwrap_or_default(), self.delimiter.to_string());
+        let target = [url.as_str(), key.as_str(), list, numbers, between.as_str()];
         let start = if self.restart { Start::Afresh } else { Start::WhereItStopped };
         let mut journal = Journal::open(&target, &digest, start)?;
-        let report_file = self.report.clone().unwrap_or_else(|| rejected_name(&self.file));
         let mut report = Report::open(&report_file, sheet.headings(), journal.report_bytes())?;
         let done = journal.totals().rows;
         if done > 0 && context.form == Form::Text {
@@ -168,6 +174,14 @@ impl Portion {
 /// `people.csv` has `people.rejected.csv` beside it.
 fn rejected_name(file: &Path) -> PathBuf {
     file.with_extension("rejected.csv")
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        // One of them is not there.
+        _ => false,
+    }
 }
 
 fn told(totals: &Totals) -> String {

@@ -75,7 +75,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of an import of this file to this target.
+    /// The journal of an import of the file with this digest. `target` is whatever else tells one
+    /// import from another: the server, the key, the list, and which columns are read.
     pub(crate) fn open(target: &[&str], digest: &str, start: Start) -> Result<Self, Failure> {
         let mut hash = Sha256::new();
         for part in target.iter().chain([&digest]) {
@@ -152,6 +153,11 @@ impl Report {
     /// Goes on after so many bytes; 0 begins a new report.
     pub(crate) fn open(file: &Path, headings: &ByteRecord, bytes: u64) -> Result<Self, Failure> {
         let failed = || Failure::file(file);
+        if fs::metadata(file).map_or(0, |about| about.len()) < bytes {
+            let problem = "the rows that were refused before are not in it: name the same --report \
+                           as before, or begin again with --restart";
+            return Err(Failure::Content { file: file.to_owned(), problem: problem.to_owned() });
+        }
         let mut options = OpenOptions::new();
         options.create(true).write(true).truncate(bytes == 0);
         let mut opened = options.open(file).map_err(failed())?;

@@ -135,6 +135,27 @@ fn an_import_again_begins_again_and_changes_nothing() {
 }
 
 #[test]
+fn a_report_replaces_neither_the_file_nor_what_was_refused_before_an_interruption() {
+    let proxy = Proxy::start(2);
+    let home = Home::with_key(&server::account(1).live).with("SMS_API_URL", &proxy.url);
+    std::fs::write(home.file("people.csv"), people(20_001)).unwrap();
+    let import = ["contacts", "import", "people.csv"];
+    let ran = home.run(&[&import[..], &["--report", "./people.csv"]].concat()).assert(2);
+    assert!(ran.err.contains("would overwrite"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(home.file("people.csv")).unwrap(), people(20_001));
+
+    let mut child = home.start(&import);
+    (proxy.next(), proxy.next());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = home.run(&[&import[..], &["--report", "other.csv"]].concat()).assert(1);
+    assert!(ran.err.contains("name the same --report"), "{ran:?}");
+    home.run(&import).assert(8);
+    let report = std::fs::read_to_string(home.file("people.rejected.csv")).unwrap();
+    assert_eq!(report.lines().count(), 2, "{report}");
+}
+
+#[test]
 fn a_file_without_numbers_or_without_rows_is_refused_or_empty() {
     let home = Home::with_key(&server::account(1).live);
     std::fs::write(home.file("names.csv"), "name\nAda\n").unwrap();
