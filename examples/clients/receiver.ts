@@ -3,7 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 
 // The secret of the endpoint, or what `sms listen --print-secret` prints.
-const secret = process.env.SMS_WEBHOOK_SECRET ?? '';
+const secret = process.env.SMS_WEBHOOK_SECRET;
+if (!secret) throw new Error('SMS_WEBHOOK_SECRET is not set'); // anyone can sign with an empty key
 const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
 const seen = new Set<string>();
 

@@ -13,7 +13,7 @@ def send(to: str, body: str, attempts: int = 5) -> Any:
     text = json.dumps({"to": to, "body": body}).encode()
     request = urllib.request.Request(SERVER + "/api/v1/messages", text, HEADERS)
     try:
-        return json.load(urllib.request.urlopen(request))
+        return json.load(urllib.request.urlopen(request, timeout=30))
     except urllib.error.HTTPError as refused:
         if refused.code < 500 and refused.code != 429 or attempts == 1:
             error = json.load(refused)["error"]
