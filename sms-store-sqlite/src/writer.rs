@@ -161,8 +161,9 @@ fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
         let moment = if jobs.is_empty() { Moment::Idle } else { Moment::Busy };
         let began = Instant::now();
         let down = if jobs.is_empty() { None } else { commit_group(db, &mut jobs, &upkeep.damage) };
-        if let Some(reason) = down {
-            shared.lock().down = Some(reason);
+        let is_down = down.is_some();
+        if is_down {
+            shared.lock().down = down;
         }
         let took = began.elapsed();
         if took > LONG {
@@ -170,6 +171,9 @@ fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
         }
         for job in jobs {
             job.answer();
+        }
+        if is_down || upkeep.damage.check().is_err() {
+            continue;
         }
         do_chores(db, moment);
         checkpoint::after_commit(&db.sql, upkeep.checkpoint_pages, &upkeep.checkpoints);
@@ -237,25 +241,30 @@ fn fail_all(waiting: &mut Waiting) {
 /// Runs commands in one transaction. If one of them fails, each runs in a transaction of its own.
 /// Returns why the store has to stop, if it has to.
 fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>], damage: &Damage) -> Option<String> {
-    match commit(db, jobs) {
-        Ok(()) => None,
-        Err(Failure { error, .. }) if jobs.len() > 1 && !Trouble::is_damage(&error) => {
-            for job in jobs.chunks_mut(1) {
-                if let Err(failure) = commit(db, job) {
-                    fail(job, &failure);
-                }
-            }
-            None
-        }
-        Err(failure) => {
-            fail(jobs, &failure);
-            if Trouble::is_damage(&failure.error) {
-                damage.found(failure.error.to_string());
-            }
-            let stops = failure.at_commit && is_unknown_on_disk(&failure.error);
-            stops.then(|| failure.error.to_string())
+    let failure = commit(db, jobs).err()?;
+    let is_damage = Trouble::is_damage(&failure.error);
+    let stops = failure.at_commit && is_unknown_on_disk(&failure.error);
+    if jobs.len() > 1 && !is_damage && !stops {
+        return commit_each(db, jobs, damage);
+    }
+    fail(jobs, &failure);
+    if is_damage {
+        damage.found(failure.error.to_string());
+    }
+    stops.then(|| failure.error.to_string())
+}
+
+/// Runs each command in a transaction of its own, until the store has to stop.
+fn commit_each(db: &Db, jobs: &mut [Box<dyn Job>], damage: &Damage) -> Option<String> {
+    let mut down = None;
+    for job in jobs.chunks_mut(1) {
+        let refused = damage.check().err().or_else(|| down.clone().map(Trouble::Down));
+        match refused {
+            Some(trouble) => job.iter_mut().for_each(|job| job.fail(trouble.clone())),
+            None => down = commit_group(db, job, damage),
         }
     }
+    down
 }
 
 /// What is on disk after this failure of a commit is unknown. After a write that failed it is not,
@@ -297,4 +306,35 @@ fn transact(db: &Db, work: impl FnOnce(&Db) -> SqlResult<()>) -> Result<(), Fail
         }
     }
     ended.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, ffi};
+
+    use super::*;
+
+    type Answer = oneshot::Receiver<Result<(), Trouble>>;
+
+    /// A command that fails with this code.
+    fn failing(code: i32) -> (Box<dyn Job>, Answer) {
+        let (answer, receiver) = oneshot::channel();
+        let work = move |_: &Db| Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        (Box::new(Command { size: Size::Small(1), work, result: None, answer }), receiver)
+    }
+
+    #[test]
+    fn damage_that_a_command_finds_when_it_runs_alone_counts() {
+        let db = Db::new(Connection::open_in_memory().unwrap());
+        let damage = Damage::default();
+        let codes = [ffi::SQLITE_CONSTRAINT, ffi::SQLITE_CORRUPT, ffi::SQLITE_CONSTRAINT];
+        let (mut jobs, answers): (Vec<_>, Vec<_>) = codes.map(failing).into_iter().unzip();
+        assert_eq!(commit_group(&db, &mut jobs, &damage), None);
+        assert!(damage.check().is_err());
+        jobs.into_iter().for_each(Job::answer);
+        let mut troubles = answers.into_iter().map(|mut answer| answer.try_recv().unwrap());
+        assert!(matches!(troubles.next(), Some(Some(Err(Trouble::Lasting(_))))));
+        assert!(matches!(troubles.next(), Some(Some(Err(Trouble::Lasting(_))))));
+        assert!(matches!(troubles.next(), Some(Some(Err(Trouble::Damaged(_))))));
+    }
 }
