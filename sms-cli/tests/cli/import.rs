@@ -145,7 +145,7 @@ fn a_report_replaces_neither_the_file_nor_what_was_refused_before_an_interruptio
     assert_eq!(std::fs::read_to_string(home.file("people.csv")).unwrap(), people(20_001));
 
     let mut child = home.start(&import);
-    (proxy.next(), proxy.next());
+    let _lost = [proxy.next(), proxy.next()];
     child.kill().unwrap();
     child.wait().unwrap();
     let ran = home.run(&[&import[..], &["--report", "other.csv"]].concat()).assert(1);
