@@ -70,11 +70,27 @@ const CLOCK = london({ hour: '2-digit', minute: '2-digit' });
 const DAY = london({ day: 'numeric', month: 'short' });
 const DAY_YEAR = london({ day: 'numeric', month: 'short', year: 'numeric' });
 const WEEKDAY = london({ weekday: 'long', day: 'numeric', month: 'long' });
+const PARTS = london({
+  year: 'numeric', month: '2-digit', day: '2-digit',
+  hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23',
+});
 const ISO_DAY = new Intl.DateTimeFormat('en-CA', { timeZone: LONDON });
 
 /** The London day of a moment, as 2026-11-23. @param {Date} date */
 export function londonDay(date) {
   return ISO_DAY.format(date);
+}
+
+/**
+ * The London day that is `days` after that of a moment. Days are counted and not hours: those on
+ * which the clocks change have 23 or 25.
+ * @param {Date} date
+ * @param {number} days
+ */
+export function londonDayAfter(date, days) {
+  const noon = new Date(`${londonDay(date)}T12:00:00Z`);
+  noon.setUTCDate(noon.getUTCDate() + days);
+  return noon.toISOString().slice(0, 10);
 }
 
 /** The whole date and time in words. @param {Date} date */
@@ -86,7 +102,7 @@ export function fullTime(date) {
 function briefTime(date, now = new Date()) {
   const day = londonDay(date);
   if (day === londonDay(now)) return CLOCK.format(date);
-  if (day === londonDay(new Date(now.getTime() - 86_400_000))) {
+  if (day === londonDayAfter(now, -1)) {
     return `Yesterday ${CLOCK.format(date)}`;
   }
   if (day.slice(0, 4) === londonDay(now).slice(0, 4)) {
@@ -117,7 +133,7 @@ export function dayInWords(iso, now = new Date()) {
   const date = new Date(iso);
   const day = londonDay(date);
   if (day === londonDay(now)) return 'Today';
-  if (day === londonDay(new Date(now.getTime() - 86_400_000))) return 'Yesterday';
+  if (day === londonDayAfter(now, -1)) return 'Yesterday';
   return WEEKDAY.format(date);
 }
 
@@ -126,7 +142,7 @@ export function comingTime(iso, now = new Date()) {
   const date = new Date(iso);
   const day = londonDay(date);
   if (day === londonDay(now)) return `${CLOCK.format(date)} today`;
-  if (day === londonDay(new Date(now.getTime() + 86_400_000))) {
+  if (day === londonDayAfter(now, 1)) {
     return `${CLOCK.format(date)} tomorrow`;
   }
   return `${CLOCK.format(date)} on ${WEEKDAY.format(date)}`;
@@ -134,10 +150,7 @@ export function comingTime(iso, now = new Date()) {
 
 /** Milliseconds that London is ahead of UTC at a moment. @param {number} moment */
 function londonOffset(moment) {
-  const parts = london({
-    year: 'numeric', month: '2-digit', day: '2-digit',
-    hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23',
-  }).formatToParts(new Date(moment));
+  const parts = PARTS.formatToParts(new Date(moment));
   /** @param {string} type */
   const part = (type) => Number(parts.find((one) => one.type === type)?.value);
   const wall = Date.UTC(part('year'), part('month') - 1, part('day'),

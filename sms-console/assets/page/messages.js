@@ -2,7 +2,7 @@
 
 import { withQuery } from '../api.js';
 import { h } from '../dom.js';
-import { fromLondon, phone, time } from '../format.js';
+import { fromLondon, londonDayAfter, phone, time } from '../format.js';
 import { live } from '../live.js';
 import { badge, statusBadge } from '../part/badge.js';
 import { linkButton } from '../part/button.js';
@@ -83,9 +83,8 @@ function queryOf(fields) {
   // Days are London's, and the last one is included.
   if (query.since) query.since = fromLondon(`${query.since}T00:00`) ?? '';
   if (query.until) {
-    const next = new Date(`${query.until}T12:00:00Z`);
-    next.setUTCDate(next.getUTCDate() + 1);
-    query.until = fromLondon(`${next.toISOString().slice(0, 10)}T00:00`) ?? '';
+    const next = londonDayAfter(new Date(`${query.until}T12:00:00Z`), 1);
+    query.until = fromLondon(`${next}T00:00`) ?? '';
   }
   return query;
 }

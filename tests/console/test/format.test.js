@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvRead, csvWrite } from '../../../sms-console/assets/csv.js';
 import {
-  comingTime, counted, fromLondon, phone, toLondon,
+  comingTime, counted, dayInWords, fromLondon, phone, toLondon,
 } from '../../../sms-console/assets/format.js';
 
 test('numbers are written as people write them', () => {
@@ -42,4 +42,16 @@ test('CSV is read as spreadsheets write it, and never runs in one', () => {
   assert.deepEqual(csvRead(csvWrite(rows)), rows);
   assert.deepEqual(csvRead('a;b\n"1;2";3'), [['a', 'b'], ['1;2', '3']]);
   assert.equal(csvWrite([['=1+1', '+447700900123']]), "'=1+1,+447700900123");
+});
+
+test('yesterday and tomorrow are the days beside today when the clocks change', () => {
+  // The 25 hours of 25 October begin at 23:00 UTC on the 24th, the 23 of 29 March at 00:00 UTC.
+  const late = new Date('2026-10-25T23:30:00Z');
+  assert.equal(dayInWords('2026-10-24T12:00:00Z', late), 'Yesterday');
+  assert.equal(dayInWords('2026-10-25T12:00:00Z', late), 'Today');
+  const early = new Date('2026-10-24T23:30:00Z');
+  assert.equal(comingTime('2026-10-26T08:00:00Z', early), '08:00 tomorrow');
+  const evening = new Date('2026-03-28T23:30:00Z');
+  assert.equal(comingTime('2026-03-29T07:00:00Z', evening), '08:00 tomorrow');
+  assert.equal(comingTime('2026-03-30T07:00:00Z', evening), '08:00 on Monday 30 March');
 });
