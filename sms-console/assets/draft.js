@@ -8,6 +8,8 @@ import { owner } from './session.js';
 
 /** @param {string} name */
 const place = (name) => `${name} of ${owner()}`;
+/** @param {string} name */
+const unansweredPlace = (name) => place(`unanswered ${name}`);
 
 /**
  * @template T
@@ -46,9 +48,9 @@ export const draftDrop = (name) => sessionStorage.removeItem(place(`draft ${name
 /** A request whose answer was never seen. @param {string} name @returns {Unanswered | null} */
 export const unanswered = (name) => read(`unanswered ${name}`);
 /** @param {string} name */
-export const unansweredDrop = (name) => sessionStorage.removeItem(place(`unanswered ${name}`));
+export const unansweredDrop = (name) => sessionStorage.removeItem(unansweredPlace(name));
 
-/** @type {Map<string, Promise<any>>} */
+/** By the place of what is kept of them. @type {Map<string, Promise<any>>} */
 const underWay = new Map();
 
 /**
@@ -60,25 +62,36 @@ const underWay = new Map();
  * @returns {Promise<any>}
  */
 export function once(name, path, body) {
-  const running = underWay.get(name);
+  // The answer may come when somebody else has signed in: it is about whoever asked.
+  const mine = unansweredPlace(name);
+  const running = underWay.get(mine);
   if (running) return running;
   const kept = unanswered(name);
   const request = kept ?? { key: newKey(), path, body };
   write(`unanswered ${name}`, request);
   const answer = post(request.path, request.body, request.key)
     .then((done) => {
-      unansweredDrop(name);
+      sessionStorage.removeItem(mine);
       return done;
     }, (error) => {
-      if (settled(error)) unansweredDrop(name);
+      if (settled(error, kept !== null)) sessionStorage.removeItem(mine);
       throw error;
     })
-    .finally(() => underWay.delete(name));
-  underWay.set(name, answer);
+    .finally(() => underWay.delete(mine));
+  underWay.set(mine, answer);
   return answer;
 }
 
-/** Whether a failure says that nothing happened. @param {unknown} error */
-function settled(error) {
-  return error instanceof Refused && error.status < 500 && error.status !== 408;
+/** What is refused before the server looks whether it has seen the key. */
+const UNSEEN = [401, 403, 429];
+
+/**
+ * Whether a failure says that nothing happened. Asked for the second time, only a refusal of the
+ * request itself says so of the first.
+ * @param {unknown} error
+ * @param {boolean} second
+ */
+function settled(error, second) {
+  if (!(error instanceof Refused) || error.status >= 500 || error.status === 408) return false;
+  return !second || !UNSEEN.includes(error.status);
 }
