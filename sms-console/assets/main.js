@@ -1,6 +1,6 @@
 // Starts the console: asks who is signed in, then shows the page of the address.
 
-import { Unreachable, connect, get } from './api.js';
+import { Refused, connect, get } from './api.js';
 import { h, replace } from './dom.js';
 import { live, reachTold } from './live.js';
 import { toastError } from './part/notice.js';
@@ -8,7 +8,7 @@ import { failed, loading } from './part/state.js';
 import { ACCOUNT_PLACES, OPEN_PLACES, OPERATOR_PLACES } from './places.js';
 import { placeOf, redirect, reload, start } from './router.js';
 import {
-  owner, session, sessionExpired, sessionRead, signOut, signedIn,
+  owner, session, sessionExpired, sessionRead, signOut, signedIn, signedInElsewhere,
 } from './session.js';
 import { shell } from './shell.js';
 import { themeApply } from './theme.js';
@@ -22,6 +22,7 @@ const toasts = h('div', { class: 'toasts', id: 'toasts', role: 'status' });
 
 /** @type {import('./shell.js').Shell | null} */
 let frame = null;
+let framedFor = '';
 /** @type {AbortController | null} */
 let leaving = null;
 /** @type {AbortController | null} */
@@ -44,11 +45,18 @@ function probe() {
   }, 2000);
 }
 
-/** Another tab may have signed in as somebody else: then this page is not theirs. */
+/**
+ * Another tab may have signed in as somebody else: then this page is not theirs, and nothing that
+ * was asked for here may be done as them.
+ */
 async function sessionRenew() {
   const before = owner();
   await sessionRead();
-  if (owner() !== before) location.reload();
+  if (owner() === before) return;
+  sessionExpired();
+  location.reload();
+  throw new Refused(401, 'signed_in_elsewhere',
+    'Another tab has signed in as somebody else. Nothing was done.', null);
 }
 
 function expired() {
@@ -70,8 +78,9 @@ async function leave() {
 
 /** The frame of whoever is signed in. Somebody else gets a new one. */
 function framed() {
-  if (frame) return frame;
+  if (frame && framedFor === owner()) return frame;
   frame = shell(leave);
+  framedFor = owner();
   replace(root, frame.element, toasts);
   counting?.abort();
   if (session().kind === 'account') {
@@ -115,11 +124,11 @@ async function show() {
   main.setAttribute('aria-busy', 'true');
   const slow = setTimeout(() => replace(main, loading()), 250);
   try {
-    const page = found
-      ? await (await moduleOf(found.place)).page({
-        url, params: found.params, signal: mine.signal,
-      })
-      : nowhere();
+    const module = found && await moduleOf(found.place);
+    // A page that was left while its module came is not begun: nothing would end it.
+    if (mine.signal.aborted) return;
+    const page = module
+      ? await module.page({ url, params: found.params, signal: mine.signal }) : nowhere();
     if (!mine.signal.aborted) put(main, page);
   } catch (error) {
     if (!mine.signal.aborted) replace(main, failed(error, reload));
@@ -159,7 +168,8 @@ function put(main, page) {
   replace(main, page.content);
   document.title = `${page.title} · SMS console`;
   scrollTo(0, 0);
-  const first = main.querySelector('[data-focus]') ?? main.querySelector('h1');
+  // A heading that is still being read gets the focus when it comes: `loaded` hands it on.
+  const first = main.querySelector('[data-focus]') ?? main.querySelector('h1') ?? main;
   if (first instanceof HTMLElement) first.focus({ preventScroll: true });
 }
 
@@ -178,10 +188,11 @@ async function begin() {
   connect({ onExpired: expired, onReach: reached, renew: sessionRenew });
   reachTold(reached);
   unreadTold((count) => frame?.unread(count));
+  signedInElsewhere(() => signedIn() && sessionRenew().catch(() => {}));
   try {
     await sessionRead();
   } catch (error) {
-    if (error instanceof Unreachable) {
+    if (!(error instanceof Refused && error.status === 401)) {
       replace(root, failed(error, begin));
       return;
     }

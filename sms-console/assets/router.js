@@ -74,10 +74,7 @@ let show = () => {};
  */
 export function start(shown) {
   show = shown;
-  addEventListener('popstate', () => {
-    // The link that skips the navigation stays on its page.
-    if (location.hash !== '#main') show();
-  });
+  addEventListener('popstate', () => show());
   document.addEventListener('click', onClick);
   show();
 }
@@ -91,8 +88,12 @@ function onClick(event) {
   const url = new URL(link.href);
   if (url.origin !== location.origin || !url.pathname.startsWith('/console')) return;
   if (url.pathname.startsWith('/console/api/')) return;
-  if (url.hash && url.pathname === location.pathname) return;
   event.preventDefault();
+  if (url.hash && url.pathname === location.pathname) {
+    // The link that skips the navigation moves the focus, and leaves the address as it is.
+    document.getElementById(url.hash.slice(1))?.focus();
+    return;
+  }
   navigate(url.pathname + url.search);
 }
 

@@ -1,7 +1,7 @@
 // Who is signed in. The key itself stays with the server: the browser holds a cookie that scripts
 // cannot read, and this module holds what the page may know.
 
-import { ask, connect } from './api.js';
+import { Refused, ask, connect } from './api.js';
 
 /**
  * @typedef {object} Session
@@ -11,6 +11,14 @@ import { ask, connect } from './api.js';
  * @property {string} csrf
  * @property {string} expires_at
  */
+
+const tabs = new BroadcastChannel('console session');
+
+/** Calls `told` when another tab has signed in: the cookie is that session's now.
+ * @param {() => void} told */
+export function signedInElsewhere(told) {
+  tabs.onmessage = told;
+}
 
 /** @type {Session | null} */
 let current = null;
@@ -46,11 +54,17 @@ export async function sessionRead() {
 export async function signIn(key) {
   const answer = await ask('POST', '/console/session', { body: { key } });
   become(answer);
+  tabs.postMessage('signed in');
   return session();
 }
 
 export async function signOut() {
-  await ask('DELETE', '/console/session');
+  try {
+    await ask('DELETE', '/console/session');
+  } catch (error) {
+    // It had ended already.
+    if (!(error instanceof Refused && error.status === 401)) throw error;
+  }
   become(null);
   sessionStorage.clear();
 }

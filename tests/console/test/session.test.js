@@ -59,6 +59,9 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
       'A draft that must not be lost');
     assert.equal(await page.getByLabel('Numbers').inputValue(), '07700 900123');
+    // It was refused: there is nothing to finish.
+    assert.equal(await page.getByText('The server did not answer your last send').count(), 0);
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).waitFor();
     const sent = await server.api('GET', '/messages?q=A draft that must not be lost');
     assert.equal(sent.data.length, 0);
   });
@@ -91,6 +94,48 @@ test('a tab goes on when another one has signed in again', async () => {
   assert.deepEqual(alarms, []);
   await context.close();
 });
+
+test('a tab shows who signed in last in another one, and asks for nothing as them', async () => {
+  const { page, context, alarms } = await pageOpen(here.browser, here.server);
+  await signIn(page, here.server, 'live', '/console/lists');
+  await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
+  const deaf = await context.newPage();
+  await deaf.addInitScript(() => {
+    Reflect.set(window, 'BroadcastChannel', class { postMessage() {} });
+  });
+  await deaf.goto(`${here.server.base}/console/lists`);
+  /** @type {string[]} */
+  const asked = [];
+  deaf.on('request', (request) => {
+    if (request.method() === 'POST') asked.push(request.url());
+  });
+  const other = await context.newPage();
+  await other.goto(`${here.server.base}/console/sign-in`);
+  await other.getByLabel('API key or operator’s token').fill(here.server.test);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  for (const one of [other, page]) await one.getByText('Test mode: nothing is really').waitFor();
+
+  // This one was not told.
+  await deaf.getByRole('button', { name: 'Make a list' }).click();
+  await deaf.getByLabel('Name').fill('Asked for as somebody else');
+  await deaf.getByRole('dialog').getByRole('button', { name: 'Make the list' }).click();
+  await deaf.getByText('Test mode: nothing is really sent').waitFor();
+  assert.equal(asked.length, 1, 'refused, and not asked again');
+  const { data } = await here.server.api('GET', '/lists');
+  assert.ok(data.every((/** @type {any} */ one) => one.name !== 'Asked for as somebody else'));
+  assert.deepEqual(alarms, []);
+  await context.close();
+});
+
+job(here, 'going back from another page to one whose navigation was skipped shows it', 'live',
+  '/console/lists', async (page) => {
+    await page.getByRole('link', { name: 'Skip to the page' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('heading', { name: 'Templates', exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
+  });
 
 job(here, 'the link that skips the navigation leads into the page', 'live', '/console/lists',
   async (page) => {
