@@ -182,5 +182,6 @@ export async function everything(path, query = {}, most = 500) {
   return all;
 }
 
-/** A new idempotency key. */
-export const newKey = () => crypto.randomUUID();
+/** A new idempotency key. `crypto.randomUUID` is not there on a page that came without HTTPS. */
+export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))]
+  .map((one) => one.toString(16).padStart(2, '0')).join('');

@@ -8,7 +8,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'indeterminate', 'open']);
 const REFUSED = new Set(['innerHTML', 'outerHTML', 'srcdoc', 'style']);
-const ADDRESS = /^(https?:\/\/|\/(?!\/)|#|\?|blob:|$)/;
+const ADDRESS = /^(https?:\/\/|\/(?![/\\])|#|\?|blob:|$)/;
 
 /**
  * Makes an element. `onclick` and the like are listeners, `class` and `aria-…` are attributes,
