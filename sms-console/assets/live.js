@@ -108,17 +108,17 @@ function follow() {
  * @param {boolean} opened whether there was one
  */
 async function rejoin(opened) {
-  const reached = await get('/v1/balance').then(() => true, () => false);
+  // A failure says nothing of the stream: once the server answers, the stream is asked for again.
+  const well = await get('/v1/balance').then(() => true, () => false);
   if (listeners.size === 0 || source || document.visibilityState !== 'visible') return;
-  onReach(reached);
-  if (reached && !opened) {
+  if (well && !opened) {
     streamless = true;
     poll();
     return;
   }
-  if (reached) happened('any');
+  if (well) happened('any');
   clearTimeout(timer);
-  timer = window.setTimeout(() => (reached ? follow() : rejoin(opened)), REJOIN_AFTER);
+  timer = window.setTimeout(() => (well ? follow() : rejoin(true)), REJOIN_AFTER);
 }
 
 function poll() {
