@@ -1,11 +1,11 @@
 // The inbox: conversations on the left, the open one in the middle, its contact beside it.
 
 import { get } from '../api.js';
-import { h, replace } from '../dom.js';
+import { h, replace, replaceKeepingFocus } from '../dom.js';
 import { phone, time } from '../format.js';
 import { live } from '../live.js';
 import { badge } from '../part/badge.js';
-import { button } from '../part/button.js';
+import { workButton } from '../part/button.js';
 import { field } from '../part/field.js';
 import { filters } from '../part/filters.js';
 import { toastError } from '../part/notice.js';
@@ -38,6 +38,8 @@ class Inbox {
     /** @type {AbortController | null} */
     this.leaving = null;
     this.shown = '';
+    this.asked = 0;
+    this.answered = 0;
     this.search = field({
       name: 'q', label: 'Search conversations', hideLabel: true, type: 'search',
       value: url.searchParams.get('q') ?? '',
@@ -65,51 +67,72 @@ class Inbox {
 
   async refresh() {
     this.thread?.refresh();
-    const asked = JSON.stringify(this.query());
+    const wanted = this.wanted();
+    this.asked += 1;
+    const mine = this.asked;
+    const late = () => this.signal.aborted || mine < this.answered || wanted !== this.wanted();
     try {
       const answer = await get('/v1/conversations', this.query(), this.signal);
-      if (this.signal.aborted || asked !== JSON.stringify(this.query())) return;
+      if (late()) return;
+      this.answered = mine;
       unreadTell(answer.meta.unread_total);
-      // Whoever has gone further keeps what is on screen: only the top can have changed.
-      const top = new Set(answer.data.map((/** @type {Conversation} */ one) => one.contact_number));
-      const rest = this.next === null || this.shown !== asked
-        ? [] : this.conversations.slice(25).filter((one) => !top.has(one.contact_number));
+      const rest = this.shown === wanted ? this.below(answer) : [];
       this.conversations = [...answer.data, ...rest];
       if (rest.length === 0) this.next = answer.meta.next_cursor;
-      this.shown = asked;
+      this.shown = wanted;
       this.showList();
     } catch (error) {
-      if (this.signal.aborted || this.conversations.length > 0) return;
+      if (late() || this.shown === wanted) return;
       replace(this.list, failed(error, () => this.refresh()));
     }
   }
 
+  /** Which conversations are asked for. */
+  wanted() {
+    return JSON.stringify(this.query());
+  }
+
+  /**
+   * Those on screen that come below a first page: they stay there. What is newer than its last one
+   * and not on it is no longer in the list.
+   * @param {import('../api.js').Answer<Conversation[]>} first
+   */
+  below({ data, meta }) {
+    if (!meta.next_cursor) return [];
+    const end = Date.parse(data[data.length - 1].last_message.created_at);
+    const above = new Set(data.map((one) => one.contact_number));
+    return this.conversations.filter((one) => !above.has(one.contact_number)
+      && Date.parse(one.last_message.created_at) <= end);
+  }
+
   showList() {
-    const focused = document.activeElement?.getAttribute('data-number');
     if (this.conversations.length === 0) {
       replace(this.list, this.query().q || this.query().unread
         ? empty('Nothing found', 'No conversation matches.')
         : empty('No conversations yet', 'When somebody texts you, or answers, it appears here.'));
       return;
     }
-    replace(this.list,
+    replaceKeepingFocus(this.list,
       h('ul', { class: 'conversations' }, this.conversations.map((one) => this.row(one))),
-      this.next ? h('div', { class: 'pager' }, button('Show more', () => this.more())) : null);
-    if (focused) {
-      const again = this.list.querySelector(`[data-number="${CSS.escape(focused)}"]`);
-      if (again instanceof HTMLElement) again.focus({ preventScroll: true });
-    }
+      this.next ? h('div', { class: 'pager' },
+        workButton('Show more', () => this.more(), toastError)) : null);
   }
 
   async more() {
-    try {
-      const answer = await get('/v1/conversations', { ...this.query(), cursor: this.next });
-      this.conversations.push(...answer.data);
-      this.next = answer.meta.next_cursor;
-      this.showList();
-    } catch (error) {
-      toastError(error);
-    }
+    const cursor = this.next;
+    const wanted = this.wanted();
+    if (!cursor || wanted !== this.shown) return;
+    const answer = await get('/v1/conversations', { ...this.query(), cursor }, this.signal)
+      .catch((error) => {
+        if (!this.signal.aborted) throw error;
+      });
+    // A refresh makes a new button: what two of them asked for is added once.
+    if (!answer || cursor !== this.next || wanted !== this.shown) return;
+    const there = new Set(this.conversations.map((one) => one.contact_number));
+    this.conversations.push(...answer.data.filter((/** @type {Conversation} */ one) => (
+      !there.has(one.contact_number))));
+    this.next = answer.meta.next_cursor;
+    this.showList();
   }
 
   /** @param {Conversation} one */
@@ -120,7 +143,6 @@ class Inbox {
       class: `conversation${one.unread > 0 ? ' conversation-unread' : ''}`,
       href: `/console/inbox/${encodeURIComponent(number)}`,
       'aria-current': number === this.number ? 'true' : null,
-      'data-number': number,
       onclick: (/** @type {MouseEvent} */ event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) return;
         event.preventDefault();
@@ -145,7 +167,7 @@ class Inbox {
     this.leaving?.abort();
     const leaving = new AbortController();
     this.leaving = leaving;
-    this.signal.addEventListener('abort', () => leaving.abort());
+    this.signal.addEventListener('abort', () => leaving.abort(), { signal: leaving.signal });
     this.number = number;
     this.element.classList.toggle('inbox-open', number !== null);
     if (byHand && number) {

@@ -2,7 +2,7 @@
 
 import { get, post } from '../api.js';
 import { draftDrop, draftRead, draftWrite, once, unanswered } from '../draft.js';
-import { h, replace } from '../dom.js';
+import { h, replace, replaceKeepingFocus } from '../dom.js';
 import { credits, fullName, phone, worded } from '../format.js';
 import { badge } from '../part/badge.js';
 import { bubbles } from '../part/bubble.js';
@@ -24,19 +24,26 @@ import { testMode } from '../session.js';
 export function thread(number, signal, focus, changed) {
   const title = h('h2', { tabindex: '-1' }, phone(number));
   const note = h('div', { class: 'thread-note' });
+  // The log is made anew when a state changes: it would be read out from its beginning. What has
+  // come in is said beside it.
   const log = h('div', {
-    class: 'thread-log', role: 'log', tabindex: '0', 'aria-label': 'Messages',
+    class: 'thread-log', role: 'log', 'aria-live': 'off', tabindex: '0', 'aria-label': 'Messages',
   }, loading());
+  const said = h('p', { class: 'unseen', role: 'status' });
   const foot = h('div', { class: 'thread-foot' });
   const contact = h('aside', { class: 'thread-contact', 'aria-label': 'Contact' });
   const element = h('div', { class: 'thread' },
     h('div', { class: 'thread-main' },
       h('div', { class: 'thread-head' },
-        h('a', { class: 'thread-back', href: '/console/inbox' }, 'All conversations'),
+        h('a', { class: 'thread-back', href: `/console/inbox${location.search}` }, 'All conversations'),
         h('div', null, title, note)),
-      log, foot),
+      log, said, foot),
     contact);
   let known = '';
+  let asked = 0;
+  let answered = 0;
+  /** @type {Thread['messages'] | null} */
+  let before = null;
   /** @type {boolean | null} */
   let optedOut = null;
   // Whoever reads the last message goes on seeing it when the reply below grows.
@@ -57,8 +64,13 @@ export function thread(number, signal, focus, changed) {
     replace(note, name ? h('span', { class: 'faint' }, phone(number)) : null,
       value.opted_out ? badge('Opted out', 'bad') : null);
     const wasAtEnd = atEnd;
-    replace(log, bubbles(value.messages));
-    replace(contact, contactCard(number, value));
+    replaceKeepingFocus(log, bubbles(value.messages));
+    replaceKeepingFocus(contact, contactCard(number, value));
+    const seen = new Set(before?.map((one) => one.id));
+    const come = before && value.messages.filter((one) => (
+      one.direction === 'inbound' && !seen.has(one.id)));
+    if (come && come.length > 0) replace(said, `They wrote: ${come[come.length - 1].body}`);
+    before = value.messages;
     if (optedOut !== value.opted_out) {
       optedOut = value.opted_out;
       replace(foot, value.opted_out
@@ -66,17 +78,18 @@ export function thread(number, signal, focus, changed) {
           + 'opt-out only if they have asked to hear from you again. '),
         h('p', null, h('a', { href: `/console/opt-outs?q=${encodeURIComponent(number)}` },
           'Show the opt-out')))
-        : reply(number, signal, () => {
-          changed();
-          refresh();
-        }));
+        : reply(number, signal, changed));
     }
     if (wasAtEnd) log.scrollTop = log.scrollHeight;
   };
   const refresh = async () => {
+    asked += 1;
+    const mine = asked;
     try {
       const answer = await get(`/v1/conversations/${encodeURIComponent(number)}`, {}, signal);
-      if (signal.aborted) return;
+      // Reads may overlap: this one is old if a later one was answered before it.
+      if (signal.aborted || mine < answered) return;
+      answered = mine;
       const text = JSON.stringify(answer.data);
       if (text !== known) show(answer.data);
       known = text;
@@ -126,17 +139,21 @@ function reply(number, signal, sent) {
   const send = button('Send', null, { kind: 'main', type: 'submit' });
   const label = () => replace(send, price && price.recipients > 0 && !testMode()
     ? `Send for ${credits(price.credits)}` : 'Send');
-  const done = () => {
-    draftDrop(name);
-    box.field.set('');
-    box.refresh();
+  /** @param {string | undefined} body what was sent: what was written since then stays */
+  const done = (body) => {
+    if (box.field.value() === body) {
+      draftDrop(name);
+      box.field.set('');
+      box.refresh();
+    }
     showUnanswered();
     toast('Sent.');
     sent();
   };
   const showUnanswered = () => {
-    replace(problems, unansweredNotice(name, done, showUnanswered));
-    send.disabled = unanswered(name) !== null;
+    const waiting = unanswered(name);
+    replace(problems, unansweredNotice(name, () => done(waiting?.body.body), showUnanswered));
+    send.disabled = waiting !== null;
   };
   const element = h('form', { class: 'reply', 'aria-label': 'Reply' }, problems, box.element,
     h('div', { class: 'actions' }, send,
@@ -156,7 +173,7 @@ function reply(number, signal, sent) {
       if (answer.data.messages.length === 0) {
         replace(problems, notice('bad', 'This number cannot be texted. Nothing was sent.'));
       } else {
-        done();
+        done(body);
         box.field.control.focus();
       }
     } catch (error) {
