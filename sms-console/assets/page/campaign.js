@@ -6,11 +6,11 @@ import { h, replace } from '../dom.js';
 import { comingTime, counted, credits, fromLondon, time, whole } from '../format.js';
 import { live } from '../live.js';
 import { statusBadge } from '../part/badge.js';
-import { button, linkButton } from '../part/button.js';
+import { button, linkButton, workButton } from '../part/button.js';
 import { asRequest } from '../part/code.js';
 import { confirm } from '../part/dialog.js';
 import { head } from '../part/head.js';
-import { notice, toast } from '../part/notice.js';
+import { notice, toast, toastError } from '../part/notice.js';
 import { progress } from '../part/progress.js';
 import { stat, stats } from '../part/stat.js';
 import { loaded } from '../part/state.js';
@@ -32,7 +32,7 @@ export function page({ params, signal }) {
     const list = await get(`/v1/lists/${campaign.list_id}`, {}, signal)
       .then((answer) => answer.data.name, () => null);
     return { campaign, list };
-  }, ({ campaign, list }) => campaignCard(campaign, list, path, changed));
+  }, ({ campaign, list }) => campaignCard(campaign, list, path, signal, changed));
   const changed = () => {
     replace(problems, unansweredNotice(launchName(path), () => changed(), () => changed()));
     body.refresh();
@@ -49,9 +49,10 @@ const launchName = (path) => `launch ${path}`;
  * @param {Campaign} campaign
  * @param {string | null} list
  * @param {string} path
+ * @param {AbortSignal} signal
  * @param {() => void} changed
  */
-function campaignCard(campaign, list, path, changed) {
+function campaignCard(campaign, list, path, signal, changed) {
   const draft = campaign.status === 'draft';
   const running = ['scheduled', 'sending'].includes(campaign.status);
   return [
@@ -60,7 +61,8 @@ function campaignCard(campaign, list, path, changed) {
       beside: statusBadge(campaign.status),
       lead: inWords(campaign),
       actions: [
-        draft ? button('Launch…', () => launch(campaign, path, changed), { kind: 'main' }) : null,
+        draft ? workButton('Launch…', () => launch(campaign, path, signal, changed), toastError,
+          { kind: 'main' }) : null,
         draft ? linkButton('Edit', `/console/campaigns/${campaign.id}/edit`) : null,
         draft ? button('Delete', () => erase(campaign, path), { kind: 'danger' }) : null,
         running ? button('Cancel the campaign', () => cancel(campaign, path, changed),
@@ -125,12 +127,14 @@ function results(campaign) {
 /**
  * @param {Campaign} campaign
  * @param {string} path
+ * @param {AbortSignal} signal
  * @param {() => void} changed
  */
-async function launch(campaign, path, changed) {
+async function launch(campaign, path, signal, changed) {
   /** @type {Quote | null} */
   const quote = await post('/v1/messages/quote', quoteOf(campaign))
     .then((answer) => answer.data, () => null);
+  if (signal.aborted) return;
   const when = whenField('', () => {});
   const price = !quote ? 'The price is not known'
     : testMode() ? 'Free: test mode' : credits(quote.credits);

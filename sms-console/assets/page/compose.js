@@ -43,12 +43,16 @@ const NOTHING = {
 /** @param {import('../router.js').View} view @returns {Promise<import('../router.js').Page>} */
 export async function page({ url, signal }) {
   const choices = await messageChoices();
-  const draft = await startingDraft(url);
+  const draft = await startingDraft(url, signal);
   return { title: 'Compose', content: composer(signal, choices, draft) };
 }
 
-/** What was being written, or what the address asks for. @param {URL} url */
-async function startingDraft(url) {
+/**
+ * What was being written, or what the address asks for.
+ * @param {URL} url
+ * @param {AbortSignal} signal
+ */
+async function startingDraft(url, signal) {
   const wanted = url.searchParams;
   /** @type {Draft} */
   const draft = draftRead(NAME) ?? structuredClone(NOTHING);
@@ -66,7 +70,8 @@ async function startingDraft(url) {
     const { data } = await get(`/v1/templates/${encodeURIComponent(template)}`);
     draft.body = data.body;
   }
-  if ([...wanted.keys()].length > 0) history.replaceState(null, '', '/console/compose');
+  // Whoever has left meanwhile is at another address.
+  if (!signal.aborted && wanted.size > 0) history.replaceState(null, '', '/console/compose');
   return draft;
 }
 
@@ -153,9 +158,10 @@ function composer(signal, choices, draft) {
     replace(problems, unansweredNotice(NAME, done, showUnanswered));
     send.disabled = unanswered(NAME) !== null;
   };
-  const submit = async () => {
+  /** @param {Record<string, unknown>} wanted */
+  const submit = async (wanted) => {
     try {
-      done(await once(NAME, '/v1/messages', request()));
+      done(await once(NAME, '/v1/messages', wanted));
     } catch (error) {
       showUnanswered();
       if (!unanswered(NAME)) explain(error, fields, problems);
@@ -178,7 +184,8 @@ function composer(signal, choices, draft) {
     if (isBusy(send) || send.disabled) return;
     if (!filled(recipients, box.field)) return;
     busy(send, true);
-    ask(price, request(), when.value(), submit).finally(() => busy(send, false));
+    const wanted = request();
+    ask(signal, wanted, when.value(), () => submit(wanted)).finally(() => busy(send, false));
   });
   showUnanswered();
   showSide();
@@ -202,14 +209,16 @@ function filled(recipients, body) {
 }
 
 /**
- * Says the price before it is paid.
- * @param {Quote | null} known
+ * Says the price before it is paid: that of this very request, as the one on screen may still be
+ * that of what was written a moment ago.
+ * @param {AbortSignal} signal
  * @param {Record<string, unknown>} request
  * @param {string} when
  * @param {() => Promise<void>} submit
  */
-async function ask(known, request, when, submit) {
-  const price = known ?? (await quoted(request));
+async function ask(signal, request, when, submit) {
+  const price = await quoted(request);
+  if (signal.aborted) return undefined;
   const people = price ? counted(price.recipients, 'person', 'people') : 'everyone chosen';
   const moment = fromLondon(when);
   return new Promise((resolve) => {

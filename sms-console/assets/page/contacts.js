@@ -4,7 +4,7 @@ import { get, newKey, post } from '../api.js';
 import { h } from '../dom.js';
 import { fullName, phone, time } from '../format.js';
 import { badge } from '../part/badge.js';
-import { button, linkButton } from '../part/button.js';
+import { linkButton, workButton } from '../part/button.js';
 import { editor } from '../part/editor.js';
 import { field } from '../part/field.js';
 import { filters } from '../part/filters.js';
@@ -12,7 +12,7 @@ import { head } from '../part/head.js';
 import { toast, toastError } from '../part/notice.js';
 import { empty } from '../part/state.js';
 import { pagedTable } from '../part/table.js';
-import { navigate } from '../router.js';
+import { navigate, setFilters } from '../router.js';
 import { contactFields } from './contact_form.js';
 
 /** @typedef {import('../api.js').Contact} Contact */
@@ -24,7 +24,8 @@ export function page({ url, signal }) {
     value: url.searchParams.get('q') ?? '',
   });
   const query = () => ({ q: search.value().trim() });
-  const add = button('Add a contact', () => contactAdd(''), { kind: 'main' });
+  const add = workButton('Add a contact', () => contactAdd('', signal), toastError,
+    { kind: 'main' });
   const importing = linkButton('Import from CSV', '/console/contacts/import');
   const table = pagedTable({
     signal, caption: 'Contacts', path: '/v1/contacts', query, columns: contactColumns(),
@@ -33,7 +34,10 @@ export function page({ url, signal }) {
         linkButton('Import from CSV', '/console/contacts/import', { kind: 'main' }))),
   });
   const wanted = url.searchParams.get('add');
-  if (wanted !== null) setTimeout(() => contactAdd(wanted));
+  if (wanted !== null) {
+    setFilters({ add: '' });
+    contactAdd(wanted, signal).catch(toastError);
+  }
   return {
     title: 'Contacts',
     content: [
@@ -59,10 +63,10 @@ export function contactColumns() {
   ];
 }
 
-/** @param {string} number */
-async function contactAdd(number) {
-  const names = await get('/v1/contacts/fields').catch(toastError);
-  if (!names) return;
+/** @param {string} number @param {AbortSignal} signal */
+async function contactAdd(number, signal) {
+  const names = await get('/v1/contacts/fields');
+  if (signal.aborted) return;
   const made = contactFields({ phone: number }, names.data);
   const key = newKey();
   editor({

@@ -146,14 +146,11 @@ function showPreview(box, people, request) {
     })),
   });
   const read = async () => {
-    const whole = request();
-    const body = { ...whole, to: [who.value()], contact_ids: undefined, list_id: undefined };
-    try {
-      const { data } = await post('/v1/messages/quote', body);
-      replace(text, data.preview ?? 'This person would not get it.');
-    } catch (error) {
-      replace(text, inWords(error));
-    }
+    const person = who.value();
+    const body = { ...request(), to: [person], contact_ids: undefined, list_id: undefined };
+    const said = await post('/v1/messages/quote', body)
+      .then(({ data }) => data.preview ?? 'This person would not get it.', inWords);
+    if (who.value() === person) replace(text, said);
   };
   who.control.addEventListener('change', read);
   replace(box, people.length > 0 ? [who.element, text] : 'The list is empty.');

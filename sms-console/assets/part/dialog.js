@@ -35,7 +35,7 @@ export function dialog(title, content) {
 
 /** Asks before something that costs or destroys. @param {Question} question */
 export function confirm({ title, text, action, danger, run }) {
-  return dialog(title, (close) => {
+  const asked = dialog(title, (close) => {
     const problems = h('div');
     const yes = button(action, async () => {
       if (isBusy(yes)) return;
@@ -54,7 +54,12 @@ export function confirm({ title, text, action, danger, run }) {
     return [
       typeof text === 'string' ? h('p', null, text) : text,
       problems,
-      h('div', { class: 'actions' }, button('Go back', close), yes),
+      h('div', { class: 'actions' }, button('Go back', () => isBusy(yes) || close()), yes),
     ];
   });
+  // While it runs, the answer is waited for: behind the dialog it could be asked for again.
+  asked.element.addEventListener('cancel', (event) => {
+    if (asked.element.querySelector('[aria-busy="true"]')) event.preventDefault();
+  });
+  return asked;
 }

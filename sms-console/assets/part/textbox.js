@@ -7,6 +7,7 @@ import { counted, credits, whole } from '../format.js';
 import { measure, named, plain, replaceable } from '../segment.js';
 import { button } from './button.js';
 import { field } from './field.js';
+import { inWords } from './notice.js';
 
 /** @typedef {import('../api.js').Schemas['Quote']} Quote */
 
@@ -54,13 +55,13 @@ export function textBox(options) {
     try {
       const answer = await ask('POST', '/v1/messages/quote', { body, signal: mine.signal });
       if (mine.signal.aborted || signal.aborted) return;
-      replace(price, inWords(answer.data));
+      replace(price, priceInWords(answer.data));
       onquote?.(answer.data, null);
     } catch (error) {
       if (mine.signal.aborted || signal.aborted) return;
       const said = error instanceof Refused && error.fields[0]?.message;
       replace(price, h('span', { class: 'over' },
-        said ? `No price yet: ${said}.` : 'No price: the server does not answer.'));
+        said ? `No price yet: ${said}.` : `No price yet. ${inWords(error)}`));
       onquote?.(null, error);
     }
   });
@@ -118,7 +119,7 @@ function dearInWords(costly, mend) {
 }
 
 /** @param {Quote} quote */
-function inWords(quote) {
+function priceInWords(quote) {
   if (quote.recipients === 0) return h('span', { class: 'over' }, 'Nobody would get this.');
   const { recipients } = quote;
   const people = recipients === 1 ? '' : ` for ${counted(recipients, 'person', 'people')}`;
