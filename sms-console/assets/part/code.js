@@ -1,20 +1,30 @@
 // Text to be copied: a request, a secret that is shown once.
 
-import { h } from '../dom.js';
+import { h, replace } from '../dom.js';
 import { button } from './button.js';
-import { toast } from './notice.js';
 
 /**
  * @param {string} label
  * @param {string} text
  */
 export function code(label, text) {
-  return h('div', { class: 'code' },
-    h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', null, text)),
-    h('div', { class: 'actions' }, button('Copy', async () => {
+  const words = h('code', null, text);
+  // Beside the button: what is said outside an open dialog is behind it.
+  const said = h('span', { class: 'small', role: 'status' });
+  const copy = async () => {
+    try {
       await navigator.clipboard.writeText(text);
-      toast('Copied.');
-    }, { small: true, label: `Copy: ${label}` })));
+      replace(said, 'Copied.');
+    } catch {
+      // Without HTTPS a page may not write to the clipboard.
+      getSelection()?.selectAllChildren(words);
+      replace(said, 'Selected: press Ctrl and C to copy.');
+    }
+  };
+  return h('div', { class: 'code' },
+    h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, words),
+    h('div', { class: 'actions' },
+      button('Copy', copy, { small: true, label: `Copy: ${label}` }), said));
 }
 
 /**
