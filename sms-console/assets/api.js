@@ -46,6 +46,13 @@ export class Unreachable extends Error {
   }
 }
 
+/** Whether a failure may be gone at the next try, and says nothing of what was asked for.
+ * @param {unknown} error */
+export function passing(error) {
+  return error instanceof Unreachable
+    || (error instanceof Refused && (error.status === 429 || error.status >= 500));
+}
+
 /** @type {Link} */
 const link = { csrf: '', onExpired: () => {}, onReach: () => {}, renew: async () => {} };
 

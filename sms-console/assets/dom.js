@@ -87,16 +87,22 @@ export function replace(parent, ...children) {
 
 /**
  * Puts new children in the place of the old ones, and the focus on the one that stands for the one
- * that had it.
+ * that had it; where none does, on the page's heading. What was unfolded stays so.
  * @param {Element} parent
  * @param {...Child} children
  */
 export function replaceKeepingFocus(parent, ...children) {
   const had = document.activeElement;
   const mark = had && parent.contains(had) ? markOf(had) : null;
+  const unfolded = new Set([...parent.querySelectorAll('details[open] > summary')]
+    .map((one) => one.textContent ?? ''));
   replace(parent, ...children);
+  for (const folded of parent.querySelectorAll('details')) {
+    if (unfolded.has(folded.querySelector('summary')?.textContent ?? '')) folded.open = true;
+  }
   if (!mark) return;
-  const heir = [...parent.querySelectorAll(mark.tag)].find((one) => markOf(one).text === mark.text);
+  const heir = [...parent.querySelectorAll(mark.tag)].find((one) => markOf(one).text === mark.text)
+    ?? document.querySelector('main h1');
   if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
 }
 

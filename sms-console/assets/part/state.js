@@ -1,6 +1,6 @@
 // The states a page can be in while it has nothing to show: loading, empty, failed, offline.
 
-import { Refused, Unreachable } from '../api.js';
+import { Refused, Unreachable, passing } from '../api.js';
 import { h, replace, replaceKeepingFocus } from '../dom.js';
 import { button } from './button.js';
 import { inWords } from './notice.js';
@@ -46,21 +46,32 @@ export function loaded(signal, read, render) {
   const element = h('div', { class: 'loaded', 'aria-busy': 'true' }, loading());
   let shown = false;
   let known = '';
-  let latest = 0;
+  let asked = 0;
+  let answered = 0;
+  // Reads may overlap. An answer counts unless that to a later read has come before it: if only
+  // the latest counted, a server that answers slowly would never be seen to change.
   const refresh = async () => {
-    const mine = ++latest;
+    asked += 1;
+    const mine = asked;
     try {
       const value = await read();
-      if (signal.aborted || mine !== latest) return;
+      if (signal.aborted || mine < answered) return;
+      answered = mine;
       // Nothing moves under the hand when nothing has changed.
       const text = JSON.stringify(value);
       if (!shown || text !== known) replaceKeepingFocus(element, render(value));
+      // The page has come, and now its heading.
+      if (!shown && document.activeElement?.id === 'main') element.querySelector('h1')?.focus();
       known = text;
       shown = true;
     } catch (error) {
-      if (signal.aborted || mine !== latest) return;
+      if (signal.aborted || mine < answered) return;
+      answered = mine;
       // What is on screen is worth more than an error, when only a refresh failed.
-      if (!shown || !(error instanceof Unreachable)) replace(element, failed(error, again));
+      if (!shown || !passing(error)) {
+        shown = false;
+        replace(element, failed(error, again));
+      }
     }
     element.removeAttribute('aria-busy');
   };

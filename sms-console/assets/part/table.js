@@ -1,6 +1,6 @@
 // Tables of things, read page by page. On a narrow screen each row becomes a small card.
 
-import { get } from '../api.js';
+import { get, passing } from '../api.js';
 import { append, h, replace, replaceKeepingFocus } from '../dom.js';
 import { busy, button, isBusy } from './button.js';
 import { failed, loading } from './state.js';
@@ -31,8 +31,12 @@ export function table(caption, columns, rows) {
         scope: 'col', role: 'columnheader', class: column.right ? 'right' : null,
       }, column.hideLabel ? h('span', { class: 'unseen' }, column.label) : column.label)))),
       body));
-  /** @param {T[]} more */
-  const add = (more) => append(body, more.map((row) => rowOf(columns, row)));
+  /** Adds rows, and returns the first of them. @param {T[]} more */
+  const add = (more) => {
+    const made = more.map((row) => rowOf(columns, row));
+    append(body, made);
+    return made.at(0);
+  };
   add(rows);
   return { element, add };
 }
@@ -59,7 +63,6 @@ function rowOf(columns, row) {
  * @property {() => import('../api.js').Query} [query]
  * @property {Column<T>[]} columns
  * @property {() => Child} empty what is shown when there is nothing
- * @property {(meta: any) => void} [onmeta]
  */
 
 /**
@@ -67,23 +70,37 @@ function rowOf(columns, row) {
  * @template T
  * @param {PagedOptions<T>} options
  */
-export function pagedTable({ signal, caption, path, query, columns, empty, onmeta }) {
+export function pagedTable({ signal, caption, path, query, columns, empty }) {
   const element = h('div', { class: 'paged', 'aria-busy': 'true' }, loading());
-  let latest = 0;
+  let asked = 0;
+  let answered = 0;
   let pages = 0;
   let known = '';
-  const refresh = async () => {
-    const mine = ++latest;
+  // The filters that what is on screen belongs to.
+  let shownFor = '';
+  const filters = () => JSON.stringify(query?.() ?? {});
+  // Reads may overlap: an answer counts unless that to a later read came first, or the filters have
+  // changed since.
+  const refresh = async (firstPageOnly = false) => {
+    asked += 1;
+    const mine = asked;
+    const wanted = filters();
+    const late = () => signal.aborted || mine < answered || wanted !== filters()
+      || (firstPageOnly && pages > 1);
     try {
       const answer = await get(path, query?.() ?? {}, signal);
-      if (signal.aborted || mine !== latest) return;
-      onmeta?.(answer.meta);
+      if (late()) return;
+      answered = mine;
       const text = JSON.stringify(answer);
-      if (pages !== 1 || text !== known) show(answer);
+      if (pages !== 1 || text !== known || wanted !== shownFor) show(answer);
       known = text;
+      shownFor = wanted;
       pages = 1;
     } catch (error) {
-      if (signal.aborted || mine !== latest) return;
+      if (late()) return;
+      answered = mine;
+      // What is on screen is worth more than an error, when only a refresh failed.
+      if (pages > 0 && wanted === shownFor && passing(error)) return;
       pages = 0;
       replace(element, failed(error, () => {
         replace(element, loading());
@@ -108,7 +125,7 @@ export function pagedTable({ signal, caption, path, query, columns, empty, onmet
 
   /**
    * @param {HTMLElement} pager
-   * @param {{element: HTMLElement, add: (rows: T[]) => void}} made
+   * @param {{element: HTMLElement, add: (rows: T[]) => HTMLElement | undefined}} made
    * @param {import('../api.js').Answer<T[]>} answer
    */
   const showPager = (pager, made, answer) => {
@@ -118,13 +135,21 @@ export function pagedTable({ signal, caption, path, query, columns, empty, onmet
       return;
     }
     const more = button('Show more', async () => {
-      if (isBusy(more)) return;
+      // The filters may just have changed: then their first page is on its way.
+      if (isBusy(more) || filters() !== shownFor) return;
       busy(more, true);
       try {
         const page = await get(path, { ...query?.(), ...next }, signal);
-        made.add(page.data);
+        // A refresh may have put a new table in the place of this one.
+        if (!pager.isConnected) return;
+        const focused = pager.contains(document.activeElement);
+        const first = made.add(page.data);
         pages += 1;
         showPager(pager, made, page);
+        if (focused && first) {
+          first.tabIndex = -1;
+          first.focus({ preventScroll: true });
+        }
       } catch (error) {
         if (!signal.aborted) replace(pager, failed(error, () => showPager(pager, made, answer)));
       }
@@ -143,8 +168,8 @@ export function pagedTable({ signal, caption, path, query, columns, empty, onmet
   refresh();
   return {
     element,
-    refresh,
+    refresh: () => refresh(),
     /** Reads again unless somebody has gone further than the first page. */
-    refreshFirst: () => (pages <= 1 ? refresh() : undefined),
+    refreshFirst: () => (pages <= 1 ? refresh(true) : undefined),
   };
 }
