@@ -81,7 +81,7 @@ function showChoice(body, lists, list, signal) {
       return;
     }
     const read = { name: chosen.name, header: rows[0], rows: rows.slice(1) };
-    if (before && before.mark === (await markOf(read))) {
+    if (before && before.mark === markOf(read)) {
       await run(body, read, before.columns, before.list, before, signal);
     } else {
       showColumns(body, read, lists, list, signal);
@@ -165,11 +165,17 @@ function sampleTable(file, columns) {
   })), file.rows.slice(0, 4)).element;
 }
 
-/** @param {File_} file */
-async function markOf(file) {
-  const text = new TextEncoder().encode(JSON.stringify([file.header, file.rows]));
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
-  return [...digest.slice(0, 12)].map((one) => one.toString(16).padStart(2, '0')).join('');
+/** Knows the same file again. @param {File_} file */
+function markOf(file) {
+  // FNV-1a, and a second one over its steps. `crypto.subtle` is not there on a page without HTTPS.
+  const text = JSON.stringify([file.header, file.rows]);
+  let low = 0x811c9dc5;
+  let high = 0xcbf29ce4;
+  for (let at = 0; at < text.length; at += 1) {
+    low = Math.imul(low ^ text.charCodeAt(at), 0x01000193);
+    high = Math.imul(high ^ low, 0x01000193);
+  }
+  return `${text.length}-${(low >>> 0).toString(16)}-${(high >>> 0).toString(16)}`;
 }
 
 /** @param {string[]} row @param {string[]} columns */
@@ -197,7 +203,7 @@ function contactOf(row, columns) {
  * @param {AbortSignal} signal
  */
 async function run(body, file, columns, list, before, signal) {
-  const mark = await markOf(file);
+  const mark = markOf(file);
   const key = before?.key ?? newKey();
   /** @type {Report} */
   const report = before?.report
@@ -229,7 +235,7 @@ async function run(body, file, columns, list, before, signal) {
   }
   if (signal.aborted) return;
   draftDrop(NAME);
-  showReport(body, file, report);
+  showReport(body, file, report, signal);
 }
 
 /**
@@ -252,11 +258,17 @@ function count(report, result, portion, start) {
   }
 }
 
-/** @param {HTMLElement} body @param {File_} file @param {Report} report */
-function showReport(body, file, report) {
+/**
+ * @param {HTMLElement} body
+ * @param {File_} file
+ * @param {Report} report
+ * @param {AbortSignal} signal
+ */
+function showReport(body, file, report, signal) {
   const bad = csvWrite([[...file.header, 'line', 'problem'],
     ...report.bad.map((one) => [...one.cells, String(one.line), one.error])]);
   const address = URL.createObjectURL(new Blob([bad], { type: 'text/csv' }));
+  signal.addEventListener('abort', () => URL.revokeObjectURL(address));
   replace(body,
     h('section', { class: 'stack', role: 'status' },
       h('h2', { tabindex: '-1' }, `“${file.name}” was imported`),
