@@ -32,7 +32,7 @@ export function csvRead(text) {
       } else quoted = false;
     } else if (one === '"' && cell === '') quoted = true;
     else if (one === separator) endCell();
-    else if (one === '\n') endRow();
+    else if (one === '\n' || (one === '\r' && clean[at + 1] !== '\n')) endRow();
     else if (one !== '\r') cell += one;
   }
   if (cell !== '' || row.length > 0) endRow();
@@ -41,7 +41,7 @@ export function csvRead(text) {
 
 /** @param {string} text */
 function separatorOf(text) {
-  const line = text.slice(0, text.indexOf('\n') + 1 || undefined);
+  const [line] = text.split(/[\r\n]/, 1);
   /** @param {string} one */
   const count = (one) => line.split(one).length;
   return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));

@@ -40,6 +40,7 @@ test('CSV is read as spreadsheets write it, and never runs in one', () => {
   const rows = [['a', 'b "c"', 'd\ne'], ['1', '', 'x;y']];
   assert.deepEqual(csvRead('\ufeffa,"b ""c""","d\ne"\r\n1,,x;y\r\n\r\n'), rows);
   assert.deepEqual(csvRead(csvWrite(rows)), rows);
+  assert.deepEqual(csvRead('a;b\r1;2\r'), [['a', 'b'], ['1', '2']]);
   assert.deepEqual(csvRead('a;b\n"1;2";3'), [['a', 'b'], ['1;2', '3']]);
   assert.equal(csvWrite([['=1+1', '+447700900123']]), "'=1+1,+447700900123");
 });
