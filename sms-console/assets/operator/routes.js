@@ -48,7 +48,7 @@ function columns() {
     },
     {
       label: 'Pace', right: true,
-      cell: (one) => (one.connections ? `${one.connections.pace_percent} %` : '–'),
+      cell: (one) => (one.connections ? `${one.connections.pace_percent}%` : '–'),
     },
     {
       label: 'Down for', right: true,

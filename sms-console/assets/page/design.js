@@ -107,7 +107,7 @@ function figures() {
     sent: Math.round(40 + 30 * Math.sin(index / 3)), received: (index * 7) % 23, failed: index % 4,
   }));
   return section('Figure, chart, progress', 'Figures are tabular. A chart is a table as well.',
-    stats(stat('Balance', '1,204', 'Credits'), stat('Sent', '318', '12 % more')),
+    stats(stat('Balance', '1,204', 'Credits'), stat('Sent', '318', '12% more')),
     chart('Messages by day', days, [
       { name: 'Sent', kind: 'main', of: (day) => day.sent },
       { name: 'Received', kind: 'other', of: (day) => day.received },

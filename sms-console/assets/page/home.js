@@ -79,7 +79,7 @@ function change(summary, name, against) {
   const percent = summary.change[name];
   if (percent === null) return summary.previous[name] === 0 ? 'None before' : null;
   if (percent === 0) return `As many ${against.replace('than', 'as')}`;
-  const by = `${whole(Math.abs(Math.round(percent)))} %`;
+  const by = `${whole(Math.abs(Math.round(percent)))}%`;
   return `${by} ${percent > 0 ? 'more' : 'fewer'} ${against}`;
 }
 

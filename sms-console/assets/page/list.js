@@ -85,7 +85,7 @@ function add(path, changed) {
 /** @param {string[]} invalid */
 function refused(invalid) {
   dialog('Some numbers were not added', (close) => [
-    notice('warn', h('p', null, 'These are no UK mobile numbers:'),
+    notice('warn', h('p', null, 'These are not UK mobile numbers:'),
       h('ul', null, invalid.slice(0, 50).map((one) => h('li', null, one)))),
     h('div', { class: 'actions' }, button('Close', close)),
   ]);

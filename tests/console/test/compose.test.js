@@ -25,7 +25,7 @@ job(here, 'the price is said before and while a message is sent', 'live', '/cons
   async (page, server) => {
     await write(page, '07700 900201, 07700 900202, nonsense', 'Two people and a mistake');
     await page.getByText('Costs 2 credits').waitFor();
-    await page.getByText('This is no phone number.').waitFor();
+    await page.getByText('This is not a phone number.').waitFor();
     await page.getByRole('button', { name: 'Send 2 messages for 2 credits' }).click();
     await page.getByRole('dialog').getByText('It goes to 2 people.').waitFor();
     await inDialog(page, 'Send 2 messages for 2 credits').click();

@@ -66,7 +66,7 @@ job(here, 'a list is made, filled and emptied', 'live', '/console/lists', async 
   await page.getByRole('button', { name: 'Add people' }).click();
   await page.getByLabel('Numbers').fill('07700 900411\n07700 900412, nonsense');
   await page.getByRole('button', { name: 'Add them' }).click();
-  await page.getByText('These are no UK mobile numbers').waitFor();
+  await page.getByText('These are not UK mobile numbers').waitFor();
   await page.getByText('nonsense').waitFor();
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByText('2 contacts').waitFor();
