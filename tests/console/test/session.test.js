@@ -48,10 +48,11 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
   '/console/compose', async (page, server, context) => {
     await page.getByLabel('Numbers').fill('07700 900123');
     await page.getByRole('textbox', { name: 'Message' }).fill('A draft that must not be lost');
-    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).waitFor();
-    await context.clearCookies();
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: /^Send 1 message/ }).click();
+    const send = page.getByRole('dialog').getByRole('button', { name: /^Send 1 message/ });
+    await send.waitFor();
+    await context.clearCookies();
+    await send.click();
     await page.getByText('Your session has ended').waitFor();
     await page.getByLabel('API key or operator’s token').fill(server.live);
     await page.getByRole('button', { name: 'Sign in' }).click();
