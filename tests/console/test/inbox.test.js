@@ -145,6 +145,29 @@ job(here, 'events of the stream are shown, and a stream that ends is joined agai
     await until(async () => joined, (times) => times >= 2);
   });
 
+job(here, 'the inbox goes on page by page: none twice, and none lost when one comes on top', 'live',
+  '/console', async (page, server) => {
+    for (let index = 0; index < 60; index += 1) {
+      await comesIn(server, `+447703${300_000 + index}`, 'A long inbox');
+    }
+    await page.goto(`${server.base}/console/inbox`);
+    const numbers = async () => (await page.locator('.conversation-name').allInnerTexts()).length;
+    await until(numbers, (count) => count === 25);
+    await page.getByRole('button', { name: 'Show more' }).dblclick();
+    await until(numbers, (count) => count >= 50);
+    await comesIn(server, '+447703300999', 'On top');
+    await page.getByRole('link', { name: /On top/ }).waitFor();
+    await until(numbers, (count) => count > 50);
+    while (await page.getByRole('button', { name: 'Show more' }).count() > 0) {
+      const before = await numbers();
+      await page.getByRole('button', { name: 'Show more' }).click();
+      await until(numbers, (count) => count > before);
+    }
+    const all = await page.locator('.conversation-name').allInnerTexts();
+    assert.equal(new Set(all).size, all.length);
+    assert.equal(all.filter((one) => one.startsWith('07703 300')).length, 61);
+  });
+
 test('a server that restarts under an open inbox is said to be offline, and comes back',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'console-'));
