@@ -22,6 +22,7 @@ pub mod contact_import;
 pub(crate) mod contact_shape;
 pub mod conversation;
 mod event;
+pub mod event_log;
 pub mod export;
 pub mod gate;
 pub mod idempotency;
@@ -63,6 +64,7 @@ pub type Inbox = (link::LinkApi, conversation::ConversationApi, keyword::Keyword
 /// The account's settings and statistics.
 pub type Account = (
     balance::BalanceApi,
+    event_log::EventApi,
     number::NumberApi,
     opt_out::OptOutApi,
     sender_name::SenderNameApi,
@@ -88,6 +90,7 @@ pub fn apis(sms: &Sms) -> Apis {
     );
     let account = (
         balance::BalanceApi::new(sms.clone()),
+        event_log::EventApi::new(sms.clone()),
         number::NumberApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
@@ -137,6 +140,7 @@ const RULES: DocumentRules = DocumentRules {
         "SenderNames",
         "Links",
         "Webhooks",
+        "Events",
         "Statistics",
         "Account",
     ],

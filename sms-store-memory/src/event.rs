@@ -26,6 +26,9 @@ type Place = (u64, u32);
 /// The events of a page, and the position at which the next page begins.
 type Page = (Vec<(Position, Kept)>, Option<Position>);
 
+/// After every place: clients may name any position.
+const END: Place = (u64::MAX, u32::MAX);
+
 /// The rows of all accounts.
 #[derive(Default)]
 pub(crate) struct EventLog {
@@ -57,10 +60,10 @@ impl EventLog {
     fn read(&self, account: AccountId, request: EventRequest) -> Result<Page, NotARow> {
         let mut reading = Reading::new(request);
         let own = match request.from {
-            ReadFrom::Newest(None) => (0, 0)..(u64::MAX, 0),
+            ReadFrom::Newest(None) => (0, 0)..END,
             ReadFrom::Newest(Some(before)) => (0, 0)..(before.commit, before.place),
             ReadFrom::After(Position { commit, place }) => {
-                (commit, place.saturating_sub(ROW_EVENTS))..(u64::MAX, 0)
+                (commit, place.saturating_sub(ROW_EVENTS))..END
             }
         };
         let rows = self.rows.range((account, own.start)..(account, own.end));
@@ -151,8 +154,8 @@ impl EventStore for MemoryStore {
     ) -> Result<Vec<AccountId>, StoreError> {
         let state = self.state();
         let has_more = |(account, after): &(AccountId, Position)| {
-            let (first, end) = ((after.commit, after.place), (u64::MAX, 0));
-            let later = (Bound::Excluded((*account, first)), Bound::Excluded((*account, end)));
+            let first = (after.commit, after.place);
+            let later = (Bound::Excluded((*account, first)), Bound::Included((*account, END)));
             state.events.rows.range(later).next().is_some()
         };
         Ok(accounts.iter().filter(|one| has_more(one)).map(|(account, _)| *account).collect())

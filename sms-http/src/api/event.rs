@@ -16,6 +16,9 @@ const ALL: [EventType; 7] = [
     EventType::WebhookTest,
 ];
 
+/// The name of the schema of an event's data in the account's log.
+pub(super) const DATA_SCHEMA: &str = "EventData";
+
 /// What the server sends to endpoints.
 pub(crate) fn events() -> Events {
     let mut webhooks = Map::new();
@@ -171,7 +174,7 @@ fn headers() -> Value {
     ])
 }
 
-/// The schemas of data that no operation returns.
+/// The schemas of data that no operation returns by itself.
 fn data_schemas() -> Map<String, Value> {
     let id_or_null =
         |description: &str| json!({ "type": ["string", "null"], "description": description });
@@ -213,6 +216,11 @@ fn data_schemas() -> Map<String, Value> {
             },
         },
     });
-    let schemas = [("LinkClick", click), ("WebhookTestData", test)];
+    let choices = ["Message", "OptOut", "LinkClick"].map(reference);
+    let any = json!({
+        "description": "What an event is about, by its type: a message, an opt-out, or a click.",
+        "anyOf": choices,
+    });
+    let schemas = [("LinkClick", click), ("WebhookTestData", test), (DATA_SCHEMA, any)];
     schemas.map(|(name, schema)| (name.to_owned(), schema)).into_iter().collect()
 }

@@ -9,7 +9,7 @@ use crate::web::param::value::Mistake;
 use crate::web::param::{Limit, ParamValue, QueryParam};
 
 /// The pattern of a cursor, for the document.
-const CURSOR_PATTERN: &str = "^[0-7][0-9a-hjkmnp-tv-z]{25}$";
+pub(crate) const CURSOR_PATTERN: &str = "^[0-7][0-9a-hjkmnp-tv-z]{25}$";
 
 /// A cursor: where the previous page ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,8 @@ pub enum Tag {
     Campaigns,
     /// The address book.
     Contacts,
+    /// What happened to the account, with or without webhooks.
+    Events,
     /// Tracked links.
     Links,
     /// The inbox: messages grouped by the other party's number.

@@ -165,6 +165,8 @@ async fn every_endpoint_of_this_version_is_described() {
         "POST /webhooks/{id}/test",
         "GET /webhooks/{id}/deliveries",
         "POST /webhooks/{id}/deliveries/{delivery_id}/retry",
+        "GET /events",
+        "GET /events/{id}",
         "GET /openapi.json",
         "GET /openapi-3.0.json",
     ];

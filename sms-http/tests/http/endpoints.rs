@@ -101,6 +101,7 @@ struct Stage {
     waiting: String,
     webhook: String,
     delivery: String,
+    event: String,
 }
 
 fn id(value: &Value) -> String {
@@ -143,6 +144,7 @@ impl Stage {
         live.post("/opt-outs", json!({ "phone": "07700 900126" })).await.assert(201);
         let deliveries = live.get(&format!("/webhooks/{webhook}/deliveries")).await.ok();
         let delivery = id(&deliveries[0]);
+        let event = id(&live.get("/events").await.ok()[0]);
         Self {
             rig,
             account,
@@ -157,6 +159,7 @@ impl Stage {
             waiting,
             webhook,
             delivery,
+            event,
         }
     }
 
@@ -172,6 +175,7 @@ impl Stage {
             (_, "templates") => &self.template,
             (_, "keywords") => &self.keyword,
             (_, "links") => &self.link,
+            (_, "events") => &self.event,
             _ => &self.webhook,
         };
         let phone = if row.path.starts_with("/opt-outs") { "900126" } else { "900124" };

@@ -234,6 +234,8 @@ impl Story {
     }
 
     async fn end(&mut self, hook: &str) {
+        let events = self.ask("GET", "/events?limit=2", None).await;
+        self.ask("GET", &format!("/events/{}", id(&events[0])), None).await;
         for path in ["/balance", "/numbers", "/stats/summary", "/stats/timeseries?days=2"] {
             self.ask("GET", path, None).await;
         }
@@ -353,15 +355,29 @@ async fn the_examples_are_what_the_server_answers() {
     compare(of_operator, "admin/examples.json");
 }
 
+/// The same without the positions of events, which each store counts in its own way.
+fn without_positions(
+    (mut of_api, of_operator): (Map<String, Value>, Map<String, Value>),
+) -> (Map<String, Value>, Map<String, Value>) {
+    let list = &mut of_api["event_list"]["response"];
+    assert!(list["meta"]["next_cursor"].take().is_string());
+    for event in list["data"].as_array_mut().unwrap() {
+        assert!(event["position"].take().is_string());
+    }
+    assert!(of_api["event_get"]["response"]["data"]["position"].take().is_string());
+    (of_api, of_operator)
+}
+
 #[tokio::test]
 async fn every_store_gives_the_same_answers_to_the_story() {
     let rate = Gcra::new(1_000_000, 1_000_000);
-    let on_file = told_to(Rig::new().await).await;
+    let on_file = without_positions(told_to(Rig::new().await).await);
     let on_memory = told_to(Rig::with(Arc::new(MemoryStore::new()), rate).await).await;
-    assert_eq!(on_file, on_memory);
+    assert_eq!(on_file, without_positions(on_memory));
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let postgres = PgStore::connect(&url, PgSettings { connections: 2 }).await.unwrap();
     postgres.migrate().await.unwrap();
-    assert_eq!(on_file, told_to(Rig::with(Arc::new(postgres), rate).await).await);
+    let on_postgres = told_to(Rig::with(Arc::new(postgres), rate).await).await;
+    assert_eq!(on_file, without_positions(on_postgres));
 }

@@ -35,6 +35,7 @@ mod document;
 mod door;
 mod endpoints;
 mod error;
+mod event;
 mod every_bad_field;
 mod examples;
 mod flood;

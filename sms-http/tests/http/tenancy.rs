@@ -24,6 +24,7 @@ struct Tenant {
     keyword: String,
     number: String,
     campaign: String,
+    event: String,
 }
 
 impl Tenant {
@@ -35,6 +36,7 @@ impl Tenant {
         rig.pass(1).await;
         let deliveries = format!("/webhooks/{}/deliveries", webhook["id"].as_str().unwrap());
         let delivery = account.live.get(&deliveries).await.ok();
+        let event = account.live.get("/events").await.ok();
         let later = json!({ "to": number, "body": "later", "schedule_at": "2026-12-24T00:00:00Z" });
         let sent = account.live.post("/messages", later).await.created();
         let template = json!({ "name": "Table", "body": "x" });
@@ -63,6 +65,7 @@ impl Tenant {
         let campaign = account.live.post("/campaigns", spring).await.created();
         Self {
             campaign: text(&campaign["id"]),
+            event: text(&event[0]["id"]),
             template: text(&template["id"]),
             sender_name: text(&name["id"]),
             opted_out: text(&opt_out["phone"]),
@@ -81,9 +84,9 @@ impl Tenant {
 
     fn ids(&self) -> Vec<&str> {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, link, keyword, campaign, .. } = self;
+        let Self { contact, list, link, keyword, campaign, event, .. } = self;
         let first = [message, batch, webhook, delivery, template, sender_name];
-        let all = first.into_iter().chain([contact, list, link, keyword, campaign]);
+        let all = first.into_iter().chain([contact, list, link, keyword, campaign, event]);
         all.map(String::as_str).collect()
     }
 
@@ -92,6 +95,7 @@ impl Tenant {
         match (path.split('/').nth(1).unwrap(), parameter) {
             ("campaigns", "id") => &self.campaign,
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
+            ("events", "id") => &self.event,
             ("links", "id") => &self.link,
             ("conversations", "phone") => &self.number,
             ("keywords", "id") => &self.keyword,
@@ -122,6 +126,7 @@ impl Tenant {
             "/templates",
             "/sender-ids",
             "/opt-outs",
+            "/events",
         ] {
             seen.push(self.account.live.get(path).await.ok());
         }
@@ -206,7 +211,9 @@ async fn no_list_holds_anything_of_another_account() {
         read.insert(path.as_str());
     }
     let lists = ["/messages", "/messages/export", "/opt-outs", "/sender-ids", "/templates"];
-    assert!(read.is_superset(&lists.into()) && read.contains("/webhooks"), "{read:?}");
+    let more = ["/webhooks", "/events"];
+    let lists = lists.into_iter().chain(more).collect();
+    assert!(read.is_superset(&lists), "{read:?}");
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ pub(super) struct Stage {
     pub(super) template: String,
     pub(super) sender_name: String,
     pub(super) link: String,
+    pub(super) event: String,
 }
 
 impl Stage {
@@ -62,6 +63,7 @@ impl Stage {
         account.live.post("/messages", tracked).await.assert(201);
         let deliveries = format!("/webhooks/{}/deliveries", id(&webhook));
         Self {
+            event: id(&account.live.get("/events").await.ok()[0]),
             link: id(&account.live.get("/links").await.ok()[0]),
             message: id(&sent["messages"][0]),
             number: id(&operator.get("/numbers").await.ok()[0]),
@@ -107,6 +109,7 @@ impl Stage {
         let id = match path.split('/').nth(1).unwrap() {
             "campaigns" => &self.campaign,
             "contacts" => &self.contact,
+            "events" => &self.event,
             "links" => &self.link,
             "keywords" => &self.keyword,
             "lists" => &self.list,
@@ -140,6 +143,7 @@ impl Stage {
             "/lists",
             "/numbers",
             "/stats/summary",
+            "/events?limit=100",
             "/opt-outs?limit=100",
             "/sender-ids",
             "/templates?limit=100",
