@@ -100,7 +100,7 @@ const MIGRATIONS: [File; 24] = [
     file!(20_261_123_010_100, "overtaken", MayServeFrom(20_261_122_121_100)),
     // Older programs put what they accept into the first lane, and claim by time alone.
     file!(20_261_123_020_000, "lane_and_share", MayServeFrom(20_261_122_121_100)),
-    // Older programs count the version up as well: the database does it.
+    // The database counts the version up for older programs as well, but nobody has tried them.
     file!(20_261_123_031_000, "account_version", MayNotServe),
     file!(20_261_123_070_000, "session", MayServeFrom(20_261_122_121_100)),
     // What older programs raise is missing in the log.

@@ -35,9 +35,20 @@ pub(crate) enum Purpose {
     Copy,
 }
 
-/// Makes the folder and takes the lock next to the file. It is held until the file is closed, also
-/// if the program is killed.
-pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
+/// The lock next to a file. It is held until this is dropped, or the program ends in any way.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child process that another thread is starting has a copy of the descriptor for a
+        // moment. To close this one would leave the lock with the copy.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Makes the folder and takes the lock next to the file.
+pub(crate) fn lock(path: &Path) -> Result<Lock, OpenError> {
     let failed = |source| OpenError::Files { path: path.to_owned(), source };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         make_folder(folder).map_err(failed)?;
@@ -46,7 +57,7 @@ pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
     name.push(".lock");
     let file = private().open(PathBuf::from(name)).map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.to_owned())),
         Err(TryLockError::Error(source)) => Err(failed(source)),
     }
@@ -218,5 +229,24 @@ pub(crate) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
         }
         Some(ErrorCode::NotADatabase) => OpenError::NotOurs(path),
         _ => OpenError::Sqlite { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_lock_is_free_although_a_starting_child_has_a_copy_of_it() {
+        let name = format!("sms-lock-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let path = folder.join("sms.db");
+        let held = lock(&path).expect("it is free");
+        assert!(matches!(lock(&path), Err(OpenError::InUse(_))));
+        let copy = held.0.try_clone().expect("it can be copied");
+        drop(held);
+        assert!(lock(&path).is_ok());
+        drop(copy);
+        std::fs::remove_dir_all(folder).expect("nobody uses it");
     }
 }

@@ -1,7 +1,6 @@
 //! The store: a writer and readers of one file.
 
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::checkpoint::{Checkpoints, Counted};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult, Trouble};
-use crate::open::{self, Purpose};
+use crate::open::{self, Lock, Purpose};
 use crate::page_check::{Damage, PageCheck};
 use crate::readers::Readers;
 use crate::settings::SqliteSettings;
@@ -32,7 +31,7 @@ struct Inner {
     readers: Readers,
     path: PathBuf,
     settings: SqliteSettings,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl SqliteStore {
