@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt as _, try_unfold};
 use reqwest::Response;
@@ -16,7 +17,7 @@ use crate::choice::open_choice;
 use crate::client::Client;
 use crate::error::Error;
 use crate::ids::EventId;
-use crate::listing::Listing;
+use crate::listing::{LARGEST_PAGE, Listing};
 use crate::sse::FrameReader;
 use crate::timestamp::Timestamp;
 use crate::transport::{Outgoing, Transport};
@@ -45,6 +46,11 @@ open_choice! {
 pub struct Position(String);
 
 impl Position {
+    /// Before the first event of any account.
+    pub fn start() -> Self {
+        Self("0".repeat(26))
+    }
+
     /// The position as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -134,7 +140,9 @@ impl Client {
     }
 
     /// Follows events as they happen, from the filter's position or from now on. When the
-    /// connection ends, the stream connects again and goes on after the last event.
+    /// connection ends, the stream connects again and goes on after the last event. On a server that
+    /// lists events but does not stream them, it asks for the list again and again, with the wait
+    /// of a first retry between.
     ///
     /// # Errors
     ///
@@ -145,10 +153,15 @@ impl Client {
         if filter.after.is_none() {
             // From now on: after the newest event, so that a lost connection loses none.
             let newest = self.event_list(&EventFilter::default()).limit(1).page().await?;
-            filter.after = newest.items.into_iter().next().and_then(|event| event.position);
+            let newest = newest.items.into_iter().next().and_then(|event| event.position);
+            filter.after = Some(newest.unwrap_or_else(Position::start));
         }
         let url = self.url_with(&["events", "stream"], &filter)?;
-        let first = Connection::open(self.transport(), &url, None).await?;
+        let first = match Connection::open(self.transport(), &url, None).await {
+            Ok(first) => first,
+            Err(error) if error.status() == Some(404) => return self.event_polls(filter).await,
+            Err(error) => return Err(error),
+        };
         let follow = Follow {
             transport: self.transport().clone(),
             url,
@@ -161,6 +174,49 @@ impl Client {
             Ok(Some((event, follow)))
         });
         Ok(stream.boxed())
+    }
+
+    /// Follows events by asking for those after the last one.
+    async fn event_polls(&self, filter: EventFilter) -> Result<EventStream, Error> {
+        let first = self.event_list(&filter).page().await?;
+        let wait = self.transport().retries.first_wait;
+        let page = VecDeque::from(first.items);
+        let is_full = page.len() >= usize::from(LARGEST_PAGE);
+        let polls = Polls { client: self.clone(), filter, page, is_full, wait };
+        let stream = try_unfold(polls, |mut polls| async move {
+            let event = polls.next().await?;
+            Ok(Some((event, polls)))
+        });
+        Ok(stream.boxed())
+    }
+}
+
+/// The list of events, asked for again and again.
+struct Polls {
+    client: Client,
+    filter: EventFilter,
+    page: VecDeque<Event>,
+    /// Whether more events may wait behind the page.
+    is_full: bool,
+    /// How long to wait after the last page.
+    wait: Duration,
+}
+
+impl Polls {
+    async fn next(&mut self) -> Result<Event, Error> {
+        loop {
+            if let Some(event) = self.page.pop_front() {
+                if let Some(position) = &event.position {
+                    self.filter.after = Some(position.clone());
+                }
+                return Ok(event);
+            }
+            if !self.is_full {
+                tokio::time::sleep(self.wait).await;
+            }
+            self.page = self.client.event_list(&self.filter).page().await?.items.into();
+            self.is_full = self.page.len() >= usize::from(LARGEST_PAGE);
+        }
     }
 }
 

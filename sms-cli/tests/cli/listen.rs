@@ -113,3 +113,23 @@ fn the_secret_of_a_profile_stays_the_same() {
     home.run_with(&["login", "--url", &crate::server::url()], &keys.test).assert(0);
     assert_eq!(home.run(&["listen", "--print-secret"]).assert(0).out, secret);
 }
+
+#[test]
+fn listen_forwards_what_happens_on_the_server() {
+    let keys = crate::server::account(5);
+    let receiver = Receiver::start();
+    let home = Home::with_key(&keys.live).with("SMS_API_URL", &crate::server::url());
+    let send = ["send", "07700 900123", "--body", "our table is ready", "--yes"];
+    home.run(&send).assert(0);
+    crate::server::pass(60);
+    let after = "0".repeat(26);
+    let listen = ["listen", "--forward-to", &receiver.url, "--after", &after, "--limit", "2"];
+    home.run(&listen).assert(0);
+    for kind in ["message.sent", "message.delivered"] {
+        let request = receiver.next();
+        assert!(request.body.contains(&format!("\"type\":\"{kind}\"")), "{}", request.body);
+    }
+    let home = Home::with_key(&keys.live).with("SMS_API_URL", &crate::server::url());
+    let ran = home.run(&["tail", "--after", &after, "--limit", "2"]).assert(0);
+    assert!(ran.out.contains("message.sent") && ran.out.contains("delivered"), "{ran:?}");
+}

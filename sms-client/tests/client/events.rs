@@ -65,9 +65,42 @@ async fn a_stream_from_now_on_begins_after_the_newest_event() {
 
 #[tokio::test]
 async fn a_server_that_refuses_the_stream_is_heard() {
-    let error = json!({ "error": { "code": "not_found", "message": "no such path" } });
-    let script = Script::start(vec![Turn::Answer(404, "", error.to_string())]).await;
+    let error = json!({ "error": { "code": "forbidden", "message": "not with this key" } });
+    let script = Script::start(vec![Turn::Answer(403, "", error.to_string())]).await;
     let filter = EventFilter { after: Some("pos0".into()), ..EventFilter::default() };
     let refused = client(&script).event_stream(&filter).await.err().unwrap();
-    assert_eq!(refused.to_string(), "no such path");
+    assert_eq!(refused.to_string(), "not with this key");
+}
+
+#[tokio::test]
+async fn a_server_that_only_lists_events_is_asked_again_and_again() {
+    let page = |numbers: &[u32]| {
+        let event = |n: &u32| {
+            let mut event: serde_json::Value = serde_json::from_str(&body(*n)).unwrap();
+            event["position"] = json!(format!("pos{n}"));
+            event
+        };
+        let events: Vec<serde_json::Value> = numbers.iter().map(event).collect();
+        let page = json!({ "data": events, "meta": { "next_cursor": null } });
+        Turn::Answer(200, "", page.to_string())
+    };
+    let error = json!({ "error": { "code": "not_found", "message": "no such path" } });
+    let none = Turn::Answer(404, "", error.to_string());
+    let script = Script::start(vec![page(&[]), none, page(&[1, 2]), page(&[]), page(&[3])]).await;
+    let events = client(&script).event_stream(&EventFilter::default()).await.unwrap();
+    let events: Vec<Event> = events.take(3).map(Result::unwrap).collect().await;
+    let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["evt_1", "evt_2", "evt_3"]);
+    let asked: Vec<String> = script.asked().iter().map(|one| one.line().to_owned()).collect();
+    let start = "0".repeat(26);
+    assert_eq!(
+        asked,
+        [
+            "GET /api/v1/events?limit=1 HTTP/1.1".to_owned(),
+            format!("GET /api/v1/events/stream?after={start} HTTP/1.1"),
+            format!("GET /api/v1/events?after={start}&limit=100 HTTP/1.1"),
+            "GET /api/v1/events?after=pos2&limit=100 HTTP/1.1".to_owned(),
+            "GET /api/v1/events?after=pos2&limit=100 HTTP/1.1".to_owned(),
+        ]
+    );
 }
