@@ -123,11 +123,6 @@ impl Console<'_> {
     }
 }
 
-/// The refusal with this code.
-fn refused(code: &ErrorCode) -> ApiError {
-    ApiError::new(code.status, code.code, code.message)
-}
-
 /// Paths below those of the APIs that neither has: no page of the console is there.
 fn without_others(table: PathTable) -> PathTable {
     let nothing = operation(poem::endpoint::make_sync(|_| {

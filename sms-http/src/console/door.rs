@@ -8,8 +8,8 @@ use poem::Request;
 use poem::http::{HeaderMap, HeaderName, Method, StatusCode};
 use sms_core::service::session::{OpenSession, SignedIn};
 
+use super::origin::refused;
 use super::people::{People, client};
-use super::refused;
 use crate::rate_limit::RateLimiter;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};

@@ -7,7 +7,6 @@ use poem::http::header::{HOST, ORIGIN};
 use poem::http::{HeaderMap, HeaderName, StatusCode};
 
 use super::cookie::Over;
-use super::refused;
 use crate::web::error::ApiError;
 use crate::web::openapi::error_code::{ErrorCode, no_details};
 
@@ -80,6 +79,11 @@ impl Site {
         let mut urls = self.public.as_deref().into_iter().chain(origin);
         if urls.any(|url| url.starts_with("https://")) { Over::Https } else { Over::Http }
     }
+}
+
+/// The refusal with this code.
+pub(super) fn refused(code: &ErrorCode) -> ApiError {
+    ApiError::new(code.status, code.code, code.message)
 }
 
 #[cfg(test)]
