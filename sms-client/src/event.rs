@@ -140,9 +140,9 @@ impl Client {
     }
 
     /// Follows events as they happen, from the filter's position or from now on. When the
-    /// connection ends, the stream connects again and goes on after the last event. On a server that
-    /// lists events but does not stream them, it asks for the list again and again, with the wait
-    /// of a first retry between.
+    /// connection ends, the stream connects again and goes on after the last event. On a server
+    /// that lists events but does not stream them, it asks for the list again and again, with the
+    /// wait of a first retry between.
     ///
     /// # Errors
     ///

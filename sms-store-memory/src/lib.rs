@@ -21,6 +21,7 @@ mod credits;
 mod delivery;
 mod dispatch;
 mod event;
+mod event_log;
 mod idempotency;
 mod inbound;
 mod inbound_segment;

@@ -31,7 +31,7 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
-use crate::event::EventLog;
+use crate::event_log::EventLog;
 use crate::inbound_segment::Parts;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
