@@ -63,7 +63,7 @@ function expired() {
   if (!signedIn()) return;
   sessionExpired();
   const back = location.pathname + location.search;
-  redirect(`/console/sign-in?${new URLSearchParams({ back, expired: '1' })}`);
+  redirect(`/console/sign-in?${new URLSearchParams({ next: back, expired: '1' })}`);
 }
 
 async function leave() {
@@ -112,7 +112,7 @@ async function show() {
   const open = placeOf(OPEN_PLACES, url.pathname);
   if (!signedIn() && !open) {
     const back = url.pathname + url.search;
-    redirect(`/console/sign-in?${new URLSearchParams({ back })}`);
+    redirect(`/console/sign-in?${new URLSearchParams({ next: back })}`);
     return;
   }
   const places = !signedIn() || open ? [] : session().kind === 'operator'
@@ -197,7 +197,8 @@ async function begin() {
       return;
     }
   }
-  start(show);
+  start(show, (path) => [ACCOUNT_PLACES, OPERATOR_PLACES, OPEN_PLACES]
+    .some((places) => placeOf(places, path)));
 }
 
 begin();

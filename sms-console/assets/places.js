@@ -24,7 +24,6 @@ export const ACCOUNT_PLACES = [
   { path: '/console/keywords', load: () => import('./page/keywords.js') },
   { path: '/console/opt-outs', load: () => import('./page/opt_outs.js') },
   { path: '/console/senders', load: () => import('./page/senders.js') },
-  { path: '/console/links', load: () => import('./page/links.js') },
   { path: '/console/developers', load: () => import('./page/developers.js') },
   { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
 ];
@@ -43,7 +42,6 @@ export const OPERATOR_PLACES = [
 
 /** @type {Place[]} */
 export const OPEN_PLACES = [
-  { path: '/console/sign-in', load: () => import('./page/sign_in.js') },
   { path: '/console/design', load: () => import('./page/design.js') },
 ];
 

@@ -67,13 +67,18 @@ function decoded(part) {
 
 /** @type {() => void} */
 let show = () => {};
+/** @type {(pathname: string) => boolean} */
+let shows = () => false;
 
 /**
  * Shows pages from now on: at the start, on links, and when people go back.
  * @param {() => void} shown
+ * @param {(pathname: string) => boolean} has whether there is a place at a path: the browser loads
+ *   what has none
  */
-export function start(shown) {
+export function start(shown, has) {
   show = shown;
+  shows = has;
   addEventListener('popstate', () => show());
   document.addEventListener('click', onClick);
   show();
@@ -87,7 +92,7 @@ function onClick(event) {
   if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute('download')) return;
   const url = new URL(link.href);
   if (url.origin !== location.origin || !url.pathname.startsWith('/console')) return;
-  if (url.pathname.startsWith('/console/api/')) return;
+  if (!shows(url.pathname)) return;
   event.preventDefault();
   if (url.hash && url.pathname === location.pathname) {
     // The link that skips the navigation moves the focus, and leaves the address as it is.
@@ -97,14 +102,23 @@ function onClick(event) {
   navigate(url.pathname + url.search);
 }
 
+/** Whether the browser loads this page, because it has no place here. @param {string} address */
+function loaded(address) {
+  const elsewhere = !shows(new URL(address, location.href).pathname);
+  if (elsewhere) location.assign(address);
+  return elsewhere;
+}
+
 /** Goes to a page. @param {string} address */
 export function navigate(address) {
+  if (loaded(address)) return;
   history.pushState(null, '', address);
   show();
 }
 
 /** Goes to a page in the place of this one. @param {string} address */
 export function redirect(address) {
+  if (loaded(address)) return;
   history.replaceState(null, '', address);
   show();
 }

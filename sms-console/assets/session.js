@@ -50,14 +50,6 @@ export async function sessionRead() {
   return session();
 }
 
-/** @param {string} key */
-export async function signIn(key) {
-  const answer = await ask('POST', '/console/session', { body: { key } });
-  become(answer);
-  tabs.postMessage('signed in');
-  return session();
-}
-
 export async function signOut() {
   try {
     await ask('DELETE', '/console/session');

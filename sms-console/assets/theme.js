@@ -2,18 +2,18 @@
 
 /** @typedef {'system' | 'light' | 'dark'} Theme */
 
-const PLACE = 'console theme';
+const NAME = 'sms_console_theme';
 
 /** @returns {Theme} */
 export function theme() {
-  const kept = localStorage.getItem(PLACE);
+  const kept = new RegExp(`(?:^|; )${NAME}=(\\w+)`).exec(document.cookie)?.[1];
   return kept === 'light' || kept === 'dark' ? kept : 'system';
 }
 
 /** @param {Theme} chosen */
 export function themeChoose(chosen) {
-  if (chosen === 'system') localStorage.removeItem(PLACE);
-  else localStorage.setItem(PLACE, chosen);
+  const age = chosen === 'system' ? 0 : 365 * 24 * 60 * 60;
+  document.cookie = `${NAME}=${chosen}; Path=/console; Max-Age=${age}; SameSite=Strict`;
   themeApply();
 }
 

@@ -18,6 +18,10 @@ pub(crate) struct Embedded {
     gzip: &'static [u8],
 }
 
+pub(crate) fn base() -> String {
+    format!("/console/v-{VERSION}")
+}
+
 pub(crate) fn page() -> Option<File> {
     find(PAGE, Kept::Never)
 }

@@ -11,7 +11,7 @@ use crate::file::{File, Kept};
 use crate::kind::content_type;
 
 /// The path that the page names: any other version shows the same files.
-const FOLDER: &str = "/console/v-folder";
+pub(crate) const FOLDER: &str = "/console/v-folder";
 
 pub(crate) fn page(folder: &Path) -> Option<File> {
     let page = read(folder, "index.html")?;

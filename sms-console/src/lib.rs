@@ -2,6 +2,15 @@
 //!
 //! # How it works
 //!
+//! A server mounts the [`places`]: each has a method, a pattern of paths and who may see it, and
+//! makes the answer to a [`Visit`]. The server finds out who is signed in, and where a change comes
+//! from, before it lets anybody in. Handlers call the same service as the APIs do.
+//!
+//! [`part`] has the components, and [`format`] says how numbers and times are written for people.
+//! Every page is rendered by functions from data to [`maud::Markup`], which escapes all text.
+//!
+//! # Files
+//!
 //! [`Assets`] are the files: those in the program, or those of a folder while somebody works on
 //! them. [`Assets::page`] is the page, which every path of the console shows, and
 //! [`Assets::file`] finds what the page loads. The page names the folder of these files, which has
@@ -10,14 +19,34 @@
 
 #![deny(missing_docs)]
 
+mod account;
+mod answer;
 mod embedded;
 mod file;
 mod folder;
+pub mod form;
+pub mod format;
+pub mod frame;
 mod kind;
+pub mod navigation;
+pub mod part;
+pub mod place;
+pub mod places;
+pub mod query;
+pub mod refusal;
+pub mod reply;
+pub mod said;
+pub mod sandbox;
+pub mod sign_in;
+pub mod visit;
+pub mod way_back;
 
 use std::path::PathBuf;
 
 pub use file::{File, Kept};
+pub use place::Place;
+pub use places::places;
+pub use visit::Visit;
 
 /// The files of the console.
 #[derive(Debug, Clone)]
@@ -45,6 +74,14 @@ impl Assets {
         match &self.0 {
             Source::Program => embedded::page(),
             Source::Folder(folder) => folder::page(folder),
+        }
+    }
+
+    /// The path of the folder that the files are in, as pages name it.
+    pub fn base(&self) -> String {
+        match &self.0 {
+            Source::Program => embedded::base(),
+            Source::Folder(_) => folder::FOLDER.to_owned(),
         }
     }
 

@@ -6,6 +6,9 @@
 //! request by its cookie instead of `Authorization`. So the console can do nothing that a
 //! customer's program cannot.
 //!
+//! `pages` mounts the places of `sms_console`, which are pages and the forms on them. They call the
+//! same service as the APIs. `sign_in` has the forms that change who is signed in.
+//!
 //! A change needs more than the cookie: it has to come from a page of this server (`origin`), and
 //! it has to bring the token that only such a page can read. `policy` tells browsers what the
 //! page may load, run and be part of.
@@ -14,19 +17,23 @@ mod cookie;
 mod door;
 mod files;
 mod origin;
+mod pages;
 mod path;
 mod people;
 mod policy;
 mod session;
+mod sign_in;
 
 use std::sync::Arc;
 
 use poem::http::Method;
 use sms_console::Assets;
+use sms_console::visit::Desk;
+use sms_console::way_back::SIGN_IN;
 use sms_core::Sms;
 use sms_core::clock::Clock;
 
-use self::door::{AccountDoor, OperatorDoor, SignInDoor, operators_only};
+use self::door::{AccountDoor, OperatorDoor, PageDoor, SignInDoor, operators_only};
 use self::files::Files;
 use self::origin::Site;
 use self::people::People;
@@ -103,8 +110,13 @@ impl Console<'_> {
             look_ups,
             sign_ins,
         });
+        let desk = desk(parts, sms, sandbox, public_url);
         let table = session::add_to(table, &people);
+        let table = sign_in::add_to(table, &people, &desk);
+        let table = pages::add_to(table, &desk);
         let table = Files::new(parts.assets.clone()).add_to(table);
+        let limiter = Arc::new(limiter);
+        let page_door = PageDoor::new(Arc::clone(&people), Arc::clone(&limiter));
         let (table, doors) = match audience {
             Audience::Operator => (table, doors),
             Audience::Everybody | Audience::Accounts => (
@@ -119,7 +131,23 @@ impl Console<'_> {
                 doors.with(path::OPERATOR_API, OperatorDoor::new(Arc::clone(&people))),
             ),
         };
-        (without_others(table), doors.with(path::SESSION, SignInDoor::new(people)))
+        let doors = doors.with(path::SESSION, SignInDoor::new(people));
+        (without_others(table), doors.with(path::PREFIX, page_door))
+    }
+}
+
+/// What every page may use.
+pub(crate) fn desk(
+    parts: &ConsoleParts,
+    sms: &Sms,
+    sandbox: Option<&Sandbox>,
+    public_url: &str,
+) -> Desk {
+    Desk {
+        sms: sms.clone(),
+        folder: parts.assets.base().into(),
+        public_url: public_url.into(),
+        sandbox: sandbox.map(|sandbox| Arc::new(pages::Moved(sandbox.clone())) as _),
     }
 }
 
@@ -142,8 +170,16 @@ pub(crate) fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
             pattern.strip_prefix(of_api).map(|rest| format!("{of_console}{rest}"))
         })
     };
-    let mut all =
-        limits.clone().with_body_bytes(Method::POST, path::SESSION.to_owned(), session::MOST_BYTES);
+    let mut all = limits.clone();
+    for small in [path::SESSION, SIGN_IN, path::SIGN_OUT, path::THEME] {
+        all = all.with_body_bytes(Method::POST, small.to_owned(), session::MOST_BYTES);
+    }
+    for place in sms_console::places() {
+        if let Some(bytes) = place.body_limit() {
+            let (method, pattern) = (place.method().clone(), place.pattern().to_owned());
+            all = all.with_body_bytes(method, pattern, bytes);
+        }
+    }
     for (method, pattern, bytes) in limits.body_bytes_of {
         if let Some(pattern) = twin(&pattern) {
             all = all.with_body_bytes(method, pattern, bytes);
@@ -157,7 +193,12 @@ pub(crate) fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
     all
 }
 
-/// Adds what every answer of the console tells browsers, errors included.
-pub(crate) fn with_policy(intake: Intake) -> Intake {
-    intake.with_headers(PREFIX, policy::headers())
+/// Adds what every answer of the console tells browsers, errors included, and shows errors as pages
+/// where people see them.
+pub(crate) fn with_policy(intake: Intake, desk: Option<Desk>) -> Intake {
+    let intake = intake.with_headers(PREFIX, policy::headers());
+    match desk {
+        Some(desk) => intake.with_error_pages(PREFIX, pages::error_page(desk)),
+        None => intake,
+    }
 }

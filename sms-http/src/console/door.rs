@@ -6,11 +6,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use poem::Request;
 use poem::http::{HeaderMap, HeaderName, Method, StatusCode};
+use sms_console::way_back::SIGN_IN;
 use sms_core::service::session::{OpenSession, SignedIn};
 
 use super::origin::refused;
+use super::pages::Visitor;
+use super::path;
 use super::people::{People, client};
 use crate::rate_limit::RateLimiter;
+use crate::web::client_address::AddressBlock;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
 use crate::web::openapi::error_code::{ErrorCode, no_details};
@@ -76,11 +80,11 @@ impl People {
 pub(super) struct AccountDoor {
     people: Arc<People>,
     /// Apart from that of the key's programs, so that neither uses up what the other has.
-    limiter: RateLimiter,
+    limiter: Arc<RateLimiter>,
 }
 
 impl AccountDoor {
-    pub(super) fn new(people: Arc<People>, limiter: RateLimiter) -> Self {
+    pub(super) fn new(people: Arc<People>, limiter: Arc<RateLimiter>) -> Self {
         Self { people, limiter }
     }
 }
@@ -132,6 +136,58 @@ pub(super) fn operators_only(operation: Operation) -> Operation {
     })
 }
 
+/// Before the pages and their forms.
+///
+/// It finds out who is signed in. Pages that are for somebody lead others to the page for signing
+/// in; what changes something is refused to them here.
+#[derive(Debug)]
+pub(super) struct PageDoor {
+    people: Arc<People>,
+    limiter: Arc<RateLimiter>,
+}
+
+impl PageDoor {
+    pub(super) fn new(people: Arc<People>, limiter: Arc<RateLimiter>) -> Self {
+        Self { people, limiter }
+    }
+}
+
+#[async_trait]
+impl Door for PageDoor {
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
+        let path = request.uri().path();
+        let is_file = path.starts_with(path::FILES);
+        let is_open = [SIGN_IN, path::SIGN_OUT, path::THEME].contains(&path);
+        let (owner, headers) = (owner_of(client(request)), Vec::new());
+        if is_file {
+            return Ok(Admitted { owner, headers });
+        }
+        if changes(request.method()) {
+            self.people.site.check(request.headers())?;
+        }
+        let Some(session) = self.people.session(request).await? else {
+            if changes(request.method()) && !is_open {
+                return Err(signed_out());
+            }
+            return Ok(Admitted { owner, headers });
+        };
+        let (owner, headers) = match &session.who {
+            SignedIn::Account { caller, .. } => {
+                let headers = self.limiter.judge(caller.key).await.headers()?;
+                (Owner::Numbered(caller.account.as_u128()), headers)
+            }
+            SignedIn::Operator => (Owner::Only("operator"), headers),
+        };
+        request.set_data(Visitor(session));
+        Ok(Admitted { owner, headers })
+    }
+}
+
+/// Half-sent bodies of one address leave room for the others.
+fn owner_of(from: Option<AddressBlock>) -> Owner {
+    from.map_or(Owner::Only("nobody"), |from| Owner::Numbered(from.number()))
+}
+
 /// Before signing in and out.
 #[derive(Debug)]
 pub(super) struct SignInDoor {
@@ -150,9 +206,6 @@ impl Door for SignInDoor {
         if changes(request.method()) {
             self.people.site.check(request.headers())?;
         }
-        // Half-sent bodies of one address leave room for the others.
-        let owner =
-            client(request).map_or(Owner::Only("nobody"), |from| Owner::Numbered(from.number()));
-        Ok(Admitted { owner, headers: Vec::new() })
+        Ok(Admitted { owner: owner_of(client(request)), headers: Vec::new() })
     }
 }

@@ -8,6 +8,14 @@ pub(super) const SESSION: &str = "/console/session";
 pub(super) const API: &str = "/console/api/v1";
 /// The operator's API: below it everything is as below `/admin/v1`.
 pub(super) const OPERATOR_API: &str = "/console/api/admin";
+/// Both APIs.
+pub(super) const APIS: &str = "/console/api/";
+/// The folders of files, one for each version.
+pub(super) const FILES: &str = "/console/v-";
+/// Signing out, by a form.
+pub(super) const SIGN_OUT: &str = "/console/sign-out";
+/// Choosing colours, by a form.
+pub(super) const THEME: &str = "/console/theme";
 /// What neither API has.
 pub(super) const OTHERS_OF_APIS: &str = "/console/api/{*path}";
 /// The pages and their files.

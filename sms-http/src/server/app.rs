@@ -258,7 +258,10 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
     let Routes { table, doors } = routes;
     let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
     let intake = Intake::new(table, console::with_path_limits(limits)).with_doors(doors);
-    console::with_policy(intake.with_trusted_proxies(parts.trusted_proxies.clone()))
+    let desk = parts.console.as_ref().map(|console| {
+        console::desk(console, &parts.sms, parts.sandbox.as_ref(), &parts.public_url)
+    });
+    console::with_policy(intake.with_trusted_proxies(parts.trusted_proxies.clone()), desk)
 }
 
 /// The answer of `/readyz`, given the result of the store's health check.

@@ -270,6 +270,11 @@ impl ApiError {
         self.0.code
     }
 
+    /// The message, for people.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The details, null when there are none.
     pub fn details(&self) -> &Value {
         &self.0.details

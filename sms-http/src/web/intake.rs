@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use poem::http::{HeaderName, HeaderValue, Method};
+use poem::http::header::{ALLOW, CACHE_CONTROL, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use poem::http::{HeaderName, HeaderValue, Method, Uri};
 use poem::{Endpoint, Request, Response};
 use tokio::sync::Notify;
 use tracing::Instrument;
@@ -90,6 +90,7 @@ pub struct Intake {
     limits: Arc<IntakeLimits>,
     trusted_proxies: Arc<TrustedProxies>,
     own_headers: Arc<Vec<PrefixHeaders>>,
+    error_pages: Option<(&'static str, ErrorPage)>,
     body_room: Arc<BodyRoom>,
     new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
@@ -97,6 +98,9 @@ pub struct Intake {
 }
 
 /// Headers of every answer below a prefix.
+/// Makes the page that a person sees for an error at this address; `None` leaves the envelope.
+pub type ErrorPage = Arc<dyn Fn(&Uri, &ApiError) -> Option<Response> + Send + Sync>;
+
 type PrefixHeaders = (&'static str, Vec<(HeaderName, HeaderValue)>);
 
 impl Intake {
@@ -108,6 +112,7 @@ impl Intake {
             doors: None,
             trusted_proxies: Arc::default(),
             own_headers: Arc::default(),
+            error_pages: None,
             body_room: Arc::new(body_room),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
@@ -143,6 +148,13 @@ impl Intake {
         self
     }
 
+    /// Shows errors at `prefix` and below it as these pages.
+    #[must_use]
+    pub fn with_error_pages(mut self, prefix: &'static str, pages: ErrorPage) -> Self {
+        self.error_pages = Some((prefix, pages));
+        self
+    }
+
     /// The running handlers, including those whose clients have gone.
     pub fn running_handlers(&self) -> RunningHandlers {
         self.running.clone()
@@ -159,6 +171,9 @@ impl Intake {
         let patience = self.limits.handler_timeout(request.method(), route);
         let body = UnreadBody::of(&mut request);
         let mut own_headers = Vec::new();
+        let page = self.error_pages.as_ref();
+        let page = page.filter(|(prefix, _)| is_below(prefix, request.uri().path()));
+        let page = page.map(|(_, pages)| (request.uri().clone(), Arc::clone(pages)));
         let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
         let result = match way {
             None => {
@@ -180,7 +195,10 @@ impl Intake {
                 }
             },
         };
-        let mut response = result.unwrap_or_else(|error| in_envelope(error, allowed));
+        let mut response = result.unwrap_or_else(|error| match &page {
+            Some((uri, pages)) => on_page(error, allowed, uri, pages),
+            None => in_envelope(error, allowed),
+        });
         response.headers_mut().extend(own_headers);
         response
     }
@@ -277,17 +295,39 @@ impl Intake {
     }
 }
 
+/// The answer for an error where people see it.
+fn on_page(error: poem::Error, allowed: &[Method], uri: &Uri, pages: &ErrorPage) -> Response {
+    if error.is_from_response() {
+        return error.into_response();
+    }
+    let ours = api_error(&error, allowed);
+    let Some(mut page) = pages(uri, &ours) else {
+        return poem::IntoResponse::into_response(ours);
+    };
+    let told = poem::IntoResponse::into_response(ours);
+    for name in [ALLOW, RETRY_AFTER] {
+        if let Some(value) = told.headers().get(&name) {
+            page.headers_mut().insert(name, value.clone());
+        }
+    }
+    page
+}
+
 /// The answer for an error. `allowed` are the methods of the path.
 fn in_envelope(error: poem::Error, allowed: &[Method]) -> Response {
     if error.is_from_response() {
         return error.into_response();
     }
-    let ours = ApiError::from_poem(&error, allowed);
+    poem::IntoResponse::into_response(api_error(&error, allowed))
+}
+
+fn api_error(error: &poem::Error, allowed: &[Method]) -> ApiError {
+    let ours = ApiError::from_poem(error, allowed);
     if ours.status().is_server_error() && !error.is::<ApiError>() {
         // The error may quote its input, so the log has only the status.
         tracing::error!(status = ours.status().as_u16(), "unexpected error in a handler");
     }
-    poem::IntoResponse::into_response(ours)
+    ours
 }
 
 impl std::fmt::Debug for Intake {

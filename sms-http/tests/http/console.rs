@@ -83,7 +83,9 @@ async fn a_file_that_is_not_there_is_no_page() {
     ] {
         page(&rig, path).send().await.refused(404, "not_found");
     }
-    let ask = rig.client(None).ask_at(Method::POST, "/console/inbox");
+    let account = rig.account(5).await;
+    let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
+    let ask = browser.ask(Method::POST, "/console/inbox");
     assert_eq!(ask.send().await.assert(405).header("allow"), "GET, HEAD");
 }
 

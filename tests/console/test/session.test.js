@@ -77,7 +77,7 @@ job(here, 'somebody else who signs in does not see the draft', 'live', '/console
   });
 
 job(here, 'the page after signing in is one of the console', 'live',
-  '/console/sign-in?back=//example.com/', async (page, server) => {
+  '/console/sign-in?next=//example.com/', async (page, server) => {
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     assert.equal(new URL(page.url()).origin, server.base);
   });

@@ -1,0 +1,71 @@
+// Puts the fresh parts of a page in the place of the old ones.
+
+/**
+ * Swaps every element with `data-live` for the one of the same id in `html`. Nothing is swapped
+ * under somebody who writes in it, and nothing that has not changed.
+ * @param {string} html the whole page
+ */
+export function swapLive(html) {
+  const fresh = new DOMParser().parseFromString(html, 'text/html');
+  for (const old of document.querySelectorAll('[data-live][id]')) {
+    const next = fresh.getElementById(old.id);
+    if (next && !isWrittenIn(old)) swap(old, next);
+  }
+}
+
+/** @param {Element} element */
+function isWrittenIn(element) {
+  const { activeElement } = document;
+  return !!activeElement && element.contains(activeElement)
+    && activeElement.matches('input:not([type="checkbox"]):not([type="radio"]), textarea, select');
+}
+
+/**
+ * Keeps the focus on what stands for the one that had it, and open what was unfolded.
+ * @param {Element} old
+ * @param {Element} next
+ */
+function swap(old, next) {
+  if (next.querySelector('dialog') && old.querySelector('dialog[open]')) return;
+  if (sameAs(old, next)) return;
+  const had = document.activeElement;
+  const mark = had && had !== old && old.contains(had) ? markOf(had) : null;
+  const unfolded = new Set([...old.querySelectorAll('details[open] > summary')]
+    .map((one) => one.textContent ?? ''));
+  old.replaceChildren(...next.childNodes);
+  for (const { name } of [...old.attributes]) {
+    if (!next.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) old.setAttribute(name, value);
+  for (const folded of old.querySelectorAll('details')) {
+    if (unfolded.has(folded.querySelector('summary')?.textContent ?? '')) folded.open = true;
+  }
+  old.dispatchEvent(new CustomEvent('swapped', { bubbles: true }));
+  if (!mark) return;
+  const heir = [...old.querySelectorAll(mark.tag)].find((one) => markOf(one).text === mark.text)
+    ?? document.querySelector('main h1');
+  if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
+}
+
+/**
+ * Whether both show the same. What scripts have unfolded makes no difference, nor do the keys of
+ * forms, which are new in each page.
+ * @param {Element} old
+ * @param {Element} next
+ */
+function sameAs(old, next) {
+  const plain = (/** @type {Element} */ element) => {
+    const copy = /** @type {Element} */ (element.cloneNode(true));
+    for (const folded of copy.querySelectorAll('details')) folded.removeAttribute('open');
+    for (const key of copy.querySelectorAll('input[name="key"]')) key.removeAttribute('value');
+    return copy.outerHTML;
+  };
+  return plain(old) === plain(next);
+}
+
+/** @param {Element} element */
+function markOf(element) {
+  const text = element.getAttribute('href') ?? element.getAttribute('aria-label')
+    ?? element.getAttribute('name') ?? element.textContent;
+  return { tag: element.tagName, text };
+}

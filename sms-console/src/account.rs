@@ -1,0 +1,3 @@
+//! The pages of an account.
+
+pub(crate) mod links;

@@ -1,0 +1,90 @@
+//! Tracked links: one for each address and person, and who opened it.
+
+use maud::{Markup, html};
+use sms_core::ids::{CampaignId, MessageId};
+use sms_core::link::{Link, LinkBase, LinkFilter};
+use sms_core::page::Page as ListPage;
+
+use crate::format::{number, time_or, whole};
+use crate::part::head::head;
+use crate::part::pager::{page_request, pager};
+use crate::part::state::empty;
+use crate::part::table::{column, right, table};
+use crate::place::{Place, account};
+use crate::reply::{Outcome, Page, Trouble};
+use crate::visit::AccountVisit;
+
+const PATH: &str = "/console/links";
+
+pub(crate) fn places() -> Vec<Place> {
+    vec![Place::get(PATH, account(list))]
+}
+
+/// Whose links are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Everything,
+    Campaign(CampaignId),
+    Message(MessageId),
+}
+
+async fn list(visit: AccountVisit) -> Outcome {
+    let of = match (visit.query("campaign_id"), visit.query("message_id")) {
+        (Some(id), _) => Of::Campaign(id.parse().map_err(|_| Trouble::NotFound)?),
+        (None, Some(id)) => Of::Message(id.parse().map_err(|_| Trouble::NotFound)?),
+        (None, None) => Of::Everything,
+    };
+    let filter = match of {
+        Of::Everything => LinkFilter::default(),
+        Of::Campaign(id) => LinkFilter { campaign: Some(id), ..LinkFilter::default() },
+        Of::Message(id) => LinkFilter { message: Some(id), ..LinkFilter::default() },
+    };
+    let links = visit.handle().link_list(filter, page_request(&visit)).await?;
+    let pages = pager(&visit, links.next);
+    Ok(Page::new("Tracked links", view(&links, of, visit.sms.link_base(), &pages)).into())
+}
+
+fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, pages: &Markup) -> Markup {
+    let lead = match of {
+        Of::Everything => html! { "One for each address and person." },
+        Of::Campaign(_) => html! { "The links of one campaign. " a href=(PATH) { "Show all" } },
+        Of::Message(_) => html! { "The links of one message. " a href=(PATH) { "Show all" } },
+    };
+    html! {
+        (head("Tracked links").lead(lead))
+        div #links data-live {
+            @if links.items.is_empty() {
+                (empty("No tracked links", &html! {
+                    "They are made when a message is sent with “Shorten links and count who "
+                    "opens them”."
+                }, None))
+            } @else {
+                (rows(&links.items, base))
+                (pages)
+            }
+        }
+    }
+}
+
+fn rows(links: &[Link], base: &LinkBase) -> Markup {
+    let columns = [
+        column("Leads to"),
+        column("Short address"),
+        column("Person"),
+        right("Clicks"),
+        column("First"),
+        column("Last"),
+    ];
+    table("Tracked links", columns, links, |link| {
+        [
+            html! { strong { (link.url) } },
+            html! { code { (base.short_url(link.code)) } },
+            html! {
+                a href={ "/console/messages/" (link.message) } { (number(link.contact_number)) }
+            },
+            html! { (whole(link.clicks)) },
+            time_or(link.first_clicked_at, "Not opened"),
+            time_or(link.last_clicked_at, "–"),
+        ]
+    })
+}

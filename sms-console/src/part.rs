@@ -1,0 +1,16 @@
+//! The components that pages are made of. `/console/design` shows each in every state.
+
+pub mod badge;
+pub mod button;
+pub mod dialog;
+pub mod field;
+pub mod filters;
+pub mod form;
+pub mod head;
+pub mod icon;
+pub mod notice;
+pub mod pager;
+pub mod progress;
+pub mod state;
+pub mod table;
+pub mod textbox;

@@ -1,0 +1,58 @@
+//! Dialogs: what must be answered before the work goes on. The browser's own `<dialog>` keeps the
+//! focus inside and gives it back. A button of `part::button::opens` opens it.
+
+use maud::{Markup, html};
+
+use crate::part::button::{Kind, closes, submit};
+
+/// A dialog with a title and any content.
+pub fn dialog(id: &str, title: &str, content: &Markup) -> Markup {
+    html! {
+        dialog.dialog id=(id) aria-labelledby={ (id) "-title" } {
+            div.dialog-body {
+                h2 id={ (id) "-title" } { (title) }
+                (content)
+            }
+        }
+    }
+}
+
+/// A question before something that costs or destroys.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The id by which a button opens it.
+    pub id: &'a str,
+    /// What is asked.
+    pub title: &'a str,
+    /// What follows from it: the price, or what is lost.
+    pub text: Markup,
+    /// The words of the button that does it.
+    pub action: &'a str,
+    /// What that button looks like.
+    pub kind: Kind,
+    /// Where the form goes.
+    pub to: &'a str,
+    /// The token of the session.
+    pub csrf: &'a str,
+    /// What else the form sends.
+    pub sent: &'a [(&'a str, &'a str)],
+}
+
+/// Asks before something that costs or destroys.
+pub fn confirm(question: &Question<'_>) -> Markup {
+    let Question { id, title, text, action, kind, to, csrf, sent } = question;
+    let content = html! {
+        form method="post" action=(to) {
+            input type="hidden" name="csrf" value=(csrf);
+            @for (name, value) in *sent {
+                input type="hidden" name=(name) value=(value);
+            }
+            (text)
+            div.actions {
+                (closes("Go back", *id))
+                (submit(*action).kind(*kind))
+            }
+        }
+    };
+    dialog(id, title, &content)
+}

@@ -1,0 +1,126 @@
+//! What handlers answer.
+
+use bytes::Bytes;
+use maud::Markup;
+use sms_core::Error;
+
+use crate::said::Said;
+
+/// The answer of a handler, or why there is none.
+pub type Outcome = Result<Reply, Trouble>;
+
+/// What a handler answers.
+#[derive(Debug)]
+pub enum Reply {
+    /// A page, in the frame.
+    Page(Page),
+    /// The form again, with what is wrong with it (422).
+    Again(Page),
+    /// The browser goes to this path (303).
+    Moved(String),
+    /// A part of a page, for a module that asked for it.
+    Fragment(Markup),
+    /// A file to keep.
+    File(Download),
+}
+
+/// A page without its frame.
+#[derive(Debug)]
+pub struct Page {
+    pub(crate) title: String,
+    pub(crate) content: Markup,
+    pub(crate) width: Width,
+    pub(crate) modules: Vec<&'static str>,
+}
+
+/// How much of the window a page takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// As much as lines of text want.
+    Column,
+    /// All of it.
+    Whole,
+}
+
+/// A file to keep.
+#[derive(Debug)]
+pub struct Download {
+    /// Its name.
+    pub name: String,
+    /// The value of `Content-Type`.
+    pub content_type: &'static str,
+    /// Its content.
+    pub bytes: Bytes,
+}
+
+/// Why a handler has no answer. It becomes a page that says so.
+#[derive(Debug)]
+pub enum Trouble {
+    /// Nobody is signed in, or the session is over.
+    SignedOut,
+    /// The page is for the operator, or for an account, and somebody else is signed in.
+    OtherSession,
+    /// There is no such page, or no such thing in this account.
+    NotFound,
+    /// The form was made for another session, and nothing was done.
+    WrongCsrf,
+    /// The form lacks something that the page sends. Carries what.
+    BadForm(&'static str),
+    /// The service did not execute the request.
+    Core(Error),
+}
+
+impl Page {
+    /// A page with this title and this content.
+    pub fn new(title: impl Into<String>, content: Markup) -> Self {
+        Self { title: title.into(), content, width: Width::Column, modules: Vec::new() }
+    }
+
+    /// The page takes the whole width.
+    #[must_use]
+    pub fn wide(mut self) -> Self {
+        self.width = Width::Whole;
+        self
+    }
+
+    /// The page runs this module, such as `import.js`, besides those of all pages.
+    #[must_use]
+    pub fn with_module(mut self, name: &'static str) -> Self {
+        self.modules.push(name);
+        self
+    }
+}
+
+impl From<Page> for Reply {
+    fn from(page: Page) -> Self {
+        Self::Page(page)
+    }
+}
+
+impl Reply {
+    /// Leads to another page.
+    pub fn moved(path: impl Into<String>) -> Self {
+        Self::Moved(path.into())
+    }
+
+    /// Says this on the page that the answer leads to. Other answers show it themselves.
+    #[must_use]
+    pub fn saying(self, said: Said) -> Self {
+        match self {
+            Self::Moved(path) => {
+                let joint = if path.contains('?') { '&' } else { '?' };
+                Self::Moved(format!("{path}{joint}said={}", said.key()))
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotFound(_) => Self::NotFound,
+            other => Self::Core(other),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a page says briefly after a change. Addresses carry the key of a sentence, never its text.
+
+/// Declares the sentences with their keys.
+macro_rules! said {
+    ($($name:ident = $key:literal: $words:literal,)+) => {
+        /// A sentence that a page says once.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Said {
+            $(#[doc = $words] $name,)+
+        }
+
+        impl Said {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// How addresses name it.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$name => $key,)+ }
+            }
+
+            /// What people read.
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$name => $words,)+ }
+            }
+        }
+    };
+}
+
+// One line each, in alphabetical order.
+said! {
+    SignedOut = "signed-out": "You are signed out.",
+}
+
+impl Said {
+    /// The sentence with this key; `None` if there is none.
+    pub fn of(key: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|said| said.key() == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_sentence_has_a_key_of_its_own_and_ends() {
+        let keys: BTreeSet<_> = Said::ALL.iter().map(|said| said.key()).collect();
+        assert_eq!(keys.len(), Said::ALL.len());
+        for said in Said::ALL {
+            assert_eq!(Said::of(said.key()), Some(*said));
+            assert!(said.words().ends_with('.'), "{}", said.words());
+        }
+        assert_eq!(Said::of("<b>"), None);
+    }
+}
