@@ -47,6 +47,10 @@ pub struct DedicatedNumber {
     pub rental_charged_at: Option<Timestamp>,
     /// When the account got it.
     pub assigned_at: Timestamp,
+    /// When the earliest unpaid rent fell due; `None` if all is paid.
+    pub overdue_since: Option<Timestamp>,
+    /// The unpaid rent.
+    pub overdue_credits: u64,
 }
 
 /// Counts of a period.

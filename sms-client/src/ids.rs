@@ -54,6 +54,7 @@ fn is_opaque(rest: &str) -> bool {
 }
 
 ids! {
+    ApiKeyId, "key", "API key";
     BatchId, "bat", "batch";
     CampaignId, "cmp", "campaign";
     ContactId, "con", "contact";

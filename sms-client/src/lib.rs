@@ -9,6 +9,7 @@
 #![deny(missing_docs)]
 
 pub mod account;
+pub mod api_key;
 mod call;
 pub mod campaign;
 mod choice;

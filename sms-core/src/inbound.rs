@@ -34,6 +34,9 @@ pub mod store;
 /// How long a message from a shared number leads answers to its account: 30 days.
 pub const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
+/// The longest text, in characters: 255 segments of 153 septets.
+pub const MAX_BODY: usize = 39_015;
+
 /// An inbound message as a route reports it, with its segments joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundMessage {

@@ -64,6 +64,24 @@ impl Serialize for OptOutSource {
     }
 }
 
+/// How an account itself opts out a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// One of its programs did, through the API.
+    Api,
+    /// One of its people did, in the dashboard.
+    Dashboard,
+}
+
+impl From<Via> for OptOutSource {
+    fn from(via: Via) -> Self {
+        match via {
+            Via::Api => Self::Api,
+            Via::Dashboard => Self::Dashboard,
+        }
+    }
+}
+
 /// A number that the account must not text. Serialises to the opt-out of the API and of the event
 /// `opt_out.created`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -55,6 +55,7 @@ use crate::webhook::sender::WebhookSender;
 
 pub mod account;
 mod addressees;
+pub mod api_key;
 pub mod authenticate;
 pub mod campaign;
 pub mod compute;

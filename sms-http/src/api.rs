@@ -13,6 +13,7 @@ use crate::failure;
 use crate::web::intake::IntakeLimits;
 use crate::web::openapi::{DocumentRules, OwnPath, Rate, document};
 
+pub mod api_key;
 pub mod balance;
 pub mod campaign;
 pub(crate) mod campaign_shape;
@@ -63,6 +64,7 @@ pub type Inbox = (link::LinkApi, conversation::ConversationApi, keyword::Keyword
 
 /// The account's settings and statistics.
 pub type Account = (
+    api_key::ApiKeyApi,
     balance::BalanceApi,
     event_log::EventApi,
     number::NumberApi,
@@ -89,6 +91,7 @@ pub fn apis(sms: &Sms) -> Apis {
         list::ListApi::new(sms.clone()),
     );
     let account = (
+        api_key::ApiKeyApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         event_log::EventApi::new(sms.clone()),
         number::NumberApi::new(sms.clone()),

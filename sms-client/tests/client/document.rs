@@ -10,6 +10,7 @@ use serde_json::Value;
 use sms_client::account::{
     AccountStatus, Balance, DedicatedNumber, StatisticsDay, StatisticsSummary,
 };
+use sms_client::api_key::{ApiKeyRecord, KeyKind};
 use sms_client::campaign::{Campaign, CampaignStatus, CancelMeta, LaunchMeta};
 use sms_client::contact::{Contact, ContactWithLists, ImportOutcome, ImportResult};
 use sms_client::conversation::{Conversation, ConversationRead, InboxMeta, Thread};
@@ -103,6 +104,7 @@ fn page<T: DeserializeOwned + Serialize>(answer: &Value) -> Value {
 
 /// What each answer is read as.
 const ANSWERS: &[(&str, Check)] = &[
+    ("api_key_list", data::<Vec<ApiKeyRecord>>),
     ("balance_get", data::<Balance>),
     ("campaign_cancel", data_and_meta::<Campaign, CancelMeta>),
     ("campaign_create", data::<Campaign>),
@@ -188,6 +190,7 @@ fn the_words_of_every_choice_are_those_of_the_document() {
         ("Encoding", Encoding::WORDS),
         ("EventType", EventType::WORDS),
         ("ImportOutcome", ImportOutcome::WORDS),
+        ("KeyKind", KeyKind::WORDS),
         ("MessageStatus", MessageStatus::WORDS),
         ("OptOutSource", OptOutSource::WORDS),
         ("Priority", Priority::WORDS),

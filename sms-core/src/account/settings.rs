@@ -1,10 +1,15 @@
 //! The settings of an account: quiet hours, opt-out lines, and the default for link tracking.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
+use crate::field_error::FieldError;
 use crate::idempotency::Fields;
 use crate::setters::setters;
 use crate::text::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
+
+/// The permitted length of an opt-out line, in characters.
+pub const LINE_CHARACTERS: RangeInclusive<usize> = 1..=160;
 
 /// A time of day in Europe/London, to the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +80,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Every rule on single settings that these break; empty if they are valid.
+    pub fn check(&self) -> Vec<FieldError> {
+        check_lines(Some(&self.opt_out_line), Some(&self.opt_out_line_sender))
+    }
+
     /// Adds the meaning of the settings to a fingerprint.
     pub fn meaning(&self, fields: &mut Fields) {
         let Self { quiet_hours, track_links_default, opt_out_line, opt_out_line_sender } = self;
@@ -116,6 +126,11 @@ pub struct SettingsChange {
 }
 
 impl SettingsChange {
+    /// Every rule on single settings that the change breaks; empty if it is valid.
+    pub fn check(&self) -> Vec<FieldError> {
+        check_lines(self.opt_out_line.as_deref(), self.opt_out_line_sender.as_deref())
+    }
+
     /// The settings after the change.
     #[must_use]
     pub fn apply(self, settings: Settings) -> Settings {
@@ -129,6 +144,12 @@ impl SettingsChange {
             opt_out_line_sender: self.opt_out_line_sender.unwrap_or(settings.opt_out_line_sender),
         }
     }
+}
+
+fn check_lines(line: Option<&str>, line_sender: Option<&str>) -> Vec<FieldError> {
+    let lines = [("settings.opt_out_line", line), ("settings.opt_out_line_sender", line_sender)];
+    let given = lines.into_iter().filter_map(|(field, line)| Some((field, line?)));
+    given.filter_map(|(field, line)| FieldError::of_text(field, line, LINE_CHARACTERS)).collect()
 }
 
 setters! { SettingsChange {

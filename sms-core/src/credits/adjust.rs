@@ -8,6 +8,9 @@ use crate::idempotency::Answer;
 use crate::ids::{AccountId, Ids};
 use crate::time::Timestamp;
 
+/// The maximum length of a note, in characters.
+pub const MAX_NOTE: usize = 500;
+
 /// A change of a balance by the operator. A positive amount makes a `top_up`, a negative one an
 /// `adjustment`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use super::Operator;
 use super::keyed::{Keyed, made};
-use crate::credits::adjust::{AdjustPlan, Adjusted};
+use super::operator::valid;
+use crate::credits::adjust::{AdjustPlan, Adjusted, MAX_NOTE};
 use crate::credits::ledger::Entry;
 use crate::credits::{Change, Credits};
-use crate::error::Error;
+use crate::error::{Error, FieldError};
 use crate::idempotency::Made;
 use crate::ids::AccountId;
 use crate::page::{Page, PageRequest};
@@ -16,7 +17,8 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`Error::BalanceOutOfRange`] if the balance would go below zero. Nothing is taken then.
+    /// [`Error::Invalid`] if the note is too long; [`Error::BalanceOutOfRange`] if the balance would
+    /// go below zero. Nothing is taken then.
     pub async fn credits_adjust(
         &self,
         id: AccountId,
@@ -45,6 +47,9 @@ impl Keyed<Operator> {
         amount: Change,
         note: Option<String>,
     ) -> Result<Made<Credits>, Error> {
+        let bad_note =
+            note.as_deref().and_then(|note| FieldError::of_text("note", note, 0..=MAX_NOTE));
+        valid(bad_note.into_iter().collect())?;
         let claim = self.claim("credits_adjust", |fields| {
             fields.add("account", [id.to_string()]);
             fields.add("amount", [amount.get().to_string()]);

@@ -1,14 +1,15 @@
 //! Inbound messages, whole or in segments.
 
 use super::keyed::Keyed;
+use super::operator::valid;
 use super::{Operator, Sms, Work};
-use crate::error::Error;
+use crate::error::{Error, FieldError};
 use crate::idempotency::{Claim, Made, Once, Settled};
 use crate::ids::Ids;
 use crate::inbound::segment::{
     GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, SegmentPlan, SegmentTaken,
 };
-use crate::inbound::{InboundMessage, InboundPlan, KeptInbound, Origin, TakenIn};
+use crate::inbound::{InboundMessage, InboundPlan, KeptInbound, MAX_BODY, Origin, TakenIn};
 use crate::message::{Body, Message};
 use crate::phone::E164;
 use crate::time::Timestamp;
@@ -99,6 +100,7 @@ impl Keyed<Operator> {
         to: E164,
         body: String,
     ) -> Result<Made<Option<Message>>, Error> {
+        valid(FieldError::of_text("body", &body, 0..=MAX_BODY).into_iter().collect())?;
         let claim = self.claim("inbound_take", |fields| {
             fields.add("from", [from.to_string()]);
             fields.add("to", [to.to_string()]);

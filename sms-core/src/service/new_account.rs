@@ -25,7 +25,8 @@ pub enum ApiKeyMade {
 impl Keyed<Operator> {
     /// [`Operator::account_create`], once for the key.
     pub async fn account_create(&self, input: NewAccountInput) -> Result<Made<Account>, Error> {
-        valid(check_name(&input.name).into_iter().collect())?;
+        let bad_name = check_name(&input.name);
+        valid(bad_name.into_iter().chain(input.settings.check()).collect())?;
         let claim = self.claim("account_create", |fields| {
             let NewAccountInput { name, status, credits, settings } = &input;
             fields.add("name", [name]);

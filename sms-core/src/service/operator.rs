@@ -149,7 +149,8 @@ impl Operator {
         id: AccountId,
         change: AccountChange,
     ) -> Result<Account, Error> {
-        valid(change.name.as_deref().and_then(check_name).into_iter().collect())?;
+        let bad_name = change.name.as_deref().and_then(check_name);
+        valid(bad_name.into_iter().chain(change.settings.check()).collect())?;
         let updated = self.sms.store().account_update(id, change, self.sms.now()).await?;
         updated.ok_or(Error::NotFound("account"))
     }

@@ -5,7 +5,7 @@ use super::keyed::{Keyed, made};
 use crate::error::{Error, FieldError};
 use crate::idempotency::Made;
 use crate::message::filter::Search;
-use crate::opt_out::{Added, KeptOptOut, MAX_NOTE, OptOut, OptOutSource};
+use crate::opt_out::{Added, KeptOptOut, MAX_NOTE, OptOut, Via};
 use crate::page::{OffsetPage, OffsetRequest};
 use crate::phone::{E164, parse_uk_mobile};
 
@@ -16,7 +16,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field: `phone` has to be a UK mobile number.
     pub async fn opt_out_create(&self, phone: &str, note: Option<String>) -> Result<Added, Error> {
-        Ok(self.keyed(None).opt_out_create(phone, note).await?.value)
+        Ok(self.keyed(None).opt_out_create(phone, note, Via::Api).await?.value)
     }
 
     /// Opt-outs, newest first: all, or those that `q` finds by a number in any format or by words
@@ -43,6 +43,7 @@ impl Keyed<AccountHandle> {
         &self,
         phone: &str,
         note: Option<String>,
+        via: Via,
     ) -> Result<Made<Added>, Error> {
         let parsed = parse_uk_mobile(phone);
         let bad_note =
@@ -67,7 +68,7 @@ impl Keyed<AccountHandle> {
         }
         let AccountHandle { sms, id: account, mode: _ } = &self.handle;
         let created_at = sms.now();
-        let opt_out = OptOut { phone, source: OptOutSource::Api, note, created_at };
+        let opt_out = OptOut { phone, source: via.into(), note, created_at };
         made(sms.store().opt_out_create(*account, opt_out, claim).await?, claim, again)
     }
 }

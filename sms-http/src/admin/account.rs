@@ -2,7 +2,7 @@
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
-use sms_core::account::settings::SettingsChange;
+use sms_core::account::settings::{LINE_CHARACTERS, SettingsChange};
 use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settings, Share};
 use sms_core::credits::Credits;
 use sms_core::service::operator::{NewAccountInput, check_name};
@@ -26,12 +26,15 @@ use crate::web::param::{HeaderParam, Limit, QueryParam};
 use crate::web::path_param::PathParam;
 
 const MAX_NAME: usize = 200;
-const MAX_LINE: usize = 160;
 const MAX_SHARE: u64 = Share::MAX as u64;
 
 fn time_of_day() -> Text {
     let pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
     text().undocumented_max(5).pattern(pattern).checked(check_time)
+}
+
+fn line() -> Text {
+    text().min(*LINE_CHARACTERS.start()).max(*LINE_CHARACTERS.end())
 }
 
 fn check_time(text: &str) -> Result<(), Mistake> {
@@ -50,10 +53,10 @@ request_body! {
         /// Whether campaigns track links by default.
         given track_links_default: bool = boolean();
         /// The opt-out line of a message from a number.
-        given opt_out_line: String = text().min(1).max(MAX_LINE);
+        given opt_out_line: String = line();
         /// The opt-out line of a message from a sender name; `{number}` is replaced by the
         /// account's number.
-        given opt_out_line_sender: String = text().min(1).max(MAX_LINE);
+        given opt_out_line_sender: String = line();
     }
 }
 

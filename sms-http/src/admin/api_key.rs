@@ -3,22 +3,20 @@
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::Mode;
-use sms_core::account::api_key::{KeyRecord, prefix};
 use sms_core::service::new_account::ApiKeyMade;
 use sms_core::service::operator::check_name;
 
 use super::tag::Tag;
+use crate::api::api_key::KeyShape;
 use crate::api::idempotency::{KeyHeader, created};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
-use crate::web::choice::Named;
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
-use crate::web::moment::Moment;
 use crate::web::param::HeaderParam;
 use crate::web::path_param::PathParam;
 
@@ -29,43 +27,6 @@ request_body! {
         required kind: Mode = choice();
         /// The purpose.
         optional name: String = text().min(1).max(200);
-    }
-}
-
-/// An API key, without its secret part.
-#[derive(Debug, Object)]
-#[oai(rename = "ApiKey")]
-struct KeyShape {
-    /// `key_` and 26 characters.
-    id: String,
-    /// Live or test.
-    kind: Named<Mode>,
-    /// What the key is for; null if it was not given.
-    name: Option<String>,
-    /// The first characters.
-    prefix: String,
-    /// Its last four characters.
-    last_four: String,
-    /// When it was created.
-    created_at: Moment,
-    /// When the key was last used, to the minute; null if it was not.
-    last_used_at: Option<Moment>,
-    /// When the key was revoked; null if it was not.
-    revoked_at: Option<Moment>,
-}
-
-impl From<KeyRecord> for KeyShape {
-    fn from(record: KeyRecord) -> Self {
-        Self {
-            id: record.id.to_string(),
-            kind: Named(record.mode),
-            name: record.name,
-            prefix: prefix(record.mode).to_owned(),
-            last_four: record.last_four,
-            created_at: record.created_at.into(),
-            last_used_at: record.last_used_at.map(Into::into),
-            revoked_at: record.revoked_at.map(Into::into),
-        }
     }
 }
 

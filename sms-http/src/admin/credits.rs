@@ -3,6 +3,7 @@
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::credits::Change;
+use sms_core::credits::adjust::MAX_NOTE;
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 
 use super::amount::MAX_CREDITS;
@@ -31,7 +32,7 @@ request_body! {
         /// Credits to add; negative to take credits back; not 0.
         required amount: i64 = whole(-MOST..=MOST).but(0);
         /// The reason, kept in the ledger.
-        optional note: String = text().max(500);
+        optional note: String = text().max(MAX_NOTE);
     }
 }
 

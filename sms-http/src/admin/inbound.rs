@@ -2,7 +2,7 @@
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
-use sms_core::inbound::Unrouted;
+use sms_core::inbound::{MAX_BODY, Unrouted};
 use sms_core::message::ErrorCode;
 use sms_core::phone::{E164, parse_any};
 use sms_core::receipt::ReceiptStatus;
@@ -23,9 +23,6 @@ use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
-
-/// The longest inbound text: 255 segments of 153 septets.
-const MAX_BODY: usize = 39_015;
 
 fn check_number(text: &str) -> Result<(), Mistake> {
     let message = || "not a phone number".to_owned();

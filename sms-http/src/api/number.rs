@@ -29,10 +29,16 @@ struct DedicatedNumber {
     rental_charged_at: Option<Moment>,
     /// When it was assigned to the account.
     assigned_at: Moment,
+    /// When the earliest unpaid rent fell due; null if all is paid. Seven days later, nothing is
+    /// sent from the number until it is paid.
+    overdue_since: Option<Moment>,
+    /// The unpaid rent in credits.
+    overdue_credits: u64,
 }
 
 impl DedicatedNumber {
     fn of(number: &Number, now: Timestamp) -> Self {
+        let overdue = number.overdue(now);
         Self {
             id: number.id.to_string(),
             phone_number: Some(number.phone.to_string()),
@@ -41,6 +47,8 @@ impl DedicatedNumber {
             monthly_credits: number.monthly_credits.get(),
             rental_charged_at: number.rental_charged_at.map(Into::into),
             assigned_at: number.assigned_at.into(),
+            overdue_since: overdue.map(|overdue| overdue.since.into()),
+            overdue_credits: overdue.map_or(0, |overdue| overdue.credits.get()),
         }
     }
 }

@@ -4,7 +4,7 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::idempotency::Made;
-use sms_core::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
+use sms_core::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource, Via};
 use sms_core::page::{Limit as PageLimit, OffsetPage, OffsetRequest};
 use sms_core::phone::{parse_any, parse_uk_mobile};
 use sms_core::service::{AccountHandle, Caller};
@@ -140,7 +140,7 @@ impl OptOutApi {
     ) -> Result<CreatedOrNot<OptOutShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let (KeyHeader(key), OptOutInput { phone, note }) = checked((key, body))?;
         let Made { value, replay } =
-            self.account(&caller).keyed(key).opt_out_create(&phone, note).await?;
+            self.account(&caller).keyed(key).opt_out_create(&phone, note, Via::Api).await?;
         Ok(match value {
             Added::New(opt_out) => created(Made { value: opt_out, replay }),
             Added::Existing(opt_out) => {

@@ -145,6 +145,7 @@ async fn every_endpoint_of_this_version_is_described() {
         "DELETE /campaigns/{id}",
         "POST /campaigns/{id}/send",
         "POST /campaigns/{id}/cancel",
+        "GET /api-keys",
         "GET /numbers",
         "GET /stats/summary",
         "GET /stats/timeseries",

@@ -236,7 +236,9 @@ impl Story {
     async fn end(&mut self, hook: &str) {
         let events = self.ask("GET", "/events?limit=2", None).await;
         self.ask("GET", &format!("/events/{}", id(&events[0])), None).await;
-        for path in ["/balance", "/numbers", "/stats/summary", "/stats/timeseries?days=2"] {
+        for path in
+            ["/balance", "/api-keys", "/numbers", "/stats/summary", "/stats/timeseries?days=2"]
+        {
             self.ask("GET", path, None).await;
         }
         let deliveries = self.ask("GET", &format!("{hook}/deliveries?limit=2"), None).await;

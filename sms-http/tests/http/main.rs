@@ -10,6 +10,7 @@ mod admin_credits;
 mod admin_network;
 mod admin_number;
 mod admin_sender_name;
+mod api_key;
 mod auth;
 mod bad_input;
 mod balance;

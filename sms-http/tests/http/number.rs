@@ -46,6 +46,8 @@ async fn an_account_sees_its_own_numbers_newest_first_with_either_key() {
             "monthly_credits": 40,
             "rental_charged_at": null,
             "assigned_at": "2026-11-21T07:07:10.123Z",
+            "overdue_since": null,
+            "overdue_credits": 0,
         },
         {
             "id": first["id"],
@@ -55,6 +57,8 @@ async fn an_account_sees_its_own_numbers_newest_first_with_either_key() {
             "monthly_credits": 40,
             "rental_charged_at": "2026-11-21T07:07:10.123Z",
             "assigned_at": "2026-11-21T07:07:10.123Z",
+            "overdue_since": null,
+            "overdue_credits": 0,
         },
     ]);
     for client in [&account.live, &account.test] {
@@ -150,4 +154,21 @@ async fn a_removed_number_gets_nothing_back_and_costs_nothing_more() {
     rig.clock.advance(DAY * 300);
     rig.work().await;
     assert_eq!((account.balance().await, account.live.get("/numbers").await.ok()), (70, json!([])));
+}
+
+#[tokio::test]
+async fn an_account_sees_the_rent_that_its_numbers_owe() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    assign(&rig, &account, "07700 900001", 30).await;
+    let owed = async || {
+        let number = account.live.get("/numbers").await.ok()[0].take();
+        (number["overdue_since"].clone(), number["overdue_credits"].clone())
+    };
+    assert_eq!(owed().await, (json!("2026-11-21T07:07:10.123Z"), json!(30)));
+    rig.clock.advance(DAY * 31);
+    assert_eq!(owed().await, (json!("2026-11-21T07:07:10.123Z"), json!(60)));
+    let credits = format!("/accounts/{}/credits", account.id);
+    rig.operator().post(&credits, json!({ "amount": 50 })).await.ok();
+    assert_eq!(owed().await, (Value::Null, json!(0)));
 }

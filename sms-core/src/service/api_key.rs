@@ -1,0 +1,13 @@
+//! An account's own API keys. The operator creates and revokes them: [`super::operator`].
+
+use super::AccountHandle;
+use crate::account::api_key::KeyRecord;
+use crate::error::Error;
+
+impl AccountHandle {
+    /// All of the account's keys, newest first, including revoked ones, with their last use to
+    /// about a minute.
+    pub async fn api_key_list(&self) -> Result<Vec<KeyRecord>, Error> {
+        Ok(self.sms.store().api_key_list(self.id).await?)
+    }
+}
