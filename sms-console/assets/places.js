@@ -20,10 +20,6 @@ export const ACCOUNT_PLACES = [
   { path: '/console/campaigns/new', load: () => import('./page/campaign_draft.js') },
   { path: '/console/campaigns/:id', load: () => import('./page/campaign.js') },
   { path: '/console/campaigns/:id/edit', load: () => import('./page/campaign_draft.js') },
-  { path: '/console/templates', load: () => import('./page/templates.js') },
-  { path: '/console/keywords', load: () => import('./page/keywords.js') },
-  { path: '/console/opt-outs', load: () => import('./page/opt_outs.js') },
-  { path: '/console/senders', load: () => import('./page/senders.js') },
   { path: '/console/developers', load: () => import('./page/developers.js') },
   { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
 ];

@@ -27,6 +27,7 @@ mod folder;
 pub mod form;
 pub mod format;
 pub mod frame;
+mod key;
 mod kind;
 pub mod navigation;
 pub mod part;

@@ -7,7 +7,14 @@ use crate::place::Place;
 
 /// Every place, for a server to mount.
 pub fn places() -> Vec<Place> {
-    [account::links::places()].concat()
+    [
+        account::keywords::places(),
+        account::links::places(),
+        account::opt_outs::places(),
+        account::senders::places(),
+        account::templates::places(),
+    ]
+    .concat()
 }
 
 /// The nearest page at or above a path: what a form sends to is often no page itself.

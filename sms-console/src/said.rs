@@ -28,7 +28,14 @@ macro_rules! said {
 
 // One line each, in alphabetical order.
 said! {
+    KeywordDeleted = "keyword-deleted": "The keyword is deleted.",
+    KeywordSaved = "keyword-saved": "The keyword is saved.",
+    OptOutAdded = "opt-out-added": "The number is not texted any more.",
+    OptOutRemoved = "opt-out-removed": "The opt-out is removed.",
+    SenderNameAsked = "sender-name-asked": "The name waits for its review.",
     SignedOut = "signed-out": "You are signed out.",
+    TemplateDeleted = "template-deleted": "The template is deleted.",
+    TemplateSaved = "template-saved": "The template is saved.",
 }
 
 impl Said {

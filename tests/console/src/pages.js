@@ -23,6 +23,8 @@ export function everyPage(facts, message, account) {
     people('campaign-draft', '/campaigns/new'),
     people('campaign', `/campaigns/${facts.campaign.id}`),
     people('templates', '/templates'), people('keywords', '/keywords'),
+    people('template-new', '/templates/new'), people('keyword-new', '/keywords/new'),
+    people('opt-out-new', '/opt-outs/new'), people('sender-new', '/senders/new'),
     people('opt-outs', '/opt-outs'), people('senders', '/senders'), people('links', '/links'),
     people('developers', '/developers'),
     people('webhook', `/developers/webhooks/${facts.webhook.id}`), people('nowhere', '/nowhere'),

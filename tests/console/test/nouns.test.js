@@ -63,36 +63,82 @@ job(here, 'home says what there is and what needs attention', 'live', '/console'
   await page.getByRole('link', { name: 'Today' }).and(page.locator('[aria-current]')).waitFor();
 });
 
+/** Adds a template, changes it and deletes it. @param {import('playwright-core').Page} page */
+async function templateLife(page) {
+  await page.getByRole('link', { name: 'Add a template' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Late');
+  await page.getByRole('textbox', { name: 'Text' }).fill('We run ten minutes late.');
+  await page.getByRole('button', { name: 'Add the template' }).click();
+  await page.getByRole('status').getByText('The template is saved.').waitFor();
+  await page.getByRole('link', { name: 'Edit Late' }).click();
+  await page.getByRole('textbox', { name: 'Text' }).fill('We run twenty minutes late.');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('We run twenty minutes late.').waitFor();
+}
+
+/** @param {import('playwright-core').Page} page */
+async function templateDelete(page) {
+  await page.getByRole('button', { name: 'Delete Late' }).click();
+  await page.getByRole('button', { name: 'Delete the template' }).click();
+  await page.getByText('We run twenty minutes late.').waitFor({ state: 'detached' });
+}
+
 job(here, 'a template is added, changed, used and deleted', 'live', '/console/templates',
   async (page) => {
-    await page.getByRole('button', { name: 'Add a template' }).click();
-    await page.getByLabel('Name', { exact: true }).fill('Late');
-    await page.getByRole('textbox', { name: 'Text' }).fill('We run ten minutes late.');
-    await page.getByRole('dialog').getByRole('button', { name: 'Add the template' }).click();
-    await page.getByRole('button', { name: 'Edit Late' }).click();
-    await page.getByRole('textbox', { name: 'Text' }).fill('We run twenty minutes late.');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('We run twenty minutes late.').waitFor();
+    await templateLife(page);
     await page.getByRole('link', { name: 'Use Late' }).click();
     await page.getByRole('heading', { name: 'Compose' }).waitFor();
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
       'We run twenty minutes late.');
     await page.goBack();
-    await page.getByRole('button', { name: 'Delete Late' }).click();
-    await page.getByRole('button', { name: 'Delete the template' }).click();
-    await page.getByText('We run twenty minutes late.').waitFor({ state: 'detached' });
+    await page.getByLabel('Name or words').fill('twenty');
+    await page.getByText('Table ready').first().waitFor({ state: 'detached' });
+    assert.match(page.url(), /q=twenty/);
+    await templateDelete(page);
+  });
+
+job(here, 'a template is added, changed and deleted without script', 'live', '/console/templates',
+  async (page) => {
+    await templateLife(page);
+    await page.getByLabel('Name or words').fill('twenty');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByText('Table ready').first().waitFor({ state: 'detached' });
+    await templateDelete(page);
+  }, { javaScriptEnabled: false });
+
+job(here, 'a template that cannot be saved is shown as it was typed, with what is wrong', 'live',
+  '/console/templates/new', async (page) => {
+    await page.getByLabel('Name', { exact: true }).evaluate((/** @type {any} */ input) => {
+      input.maxLength = 999;
+    });
+    await page.getByLabel('Name', { exact: true }).fill('n'.repeat(201));
+    await page.getByRole('textbox', { name: 'Text' }).fill('Kept');
+    await page.getByRole('button', { name: 'Add the template' }).click();
+    await page.getByRole('alert').getByText('One field needs another value.').waitFor();
+    const name = page.getByLabel('Name', { exact: true });
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await page.getByText('Name must have at most 200 characters.').waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Text' }).inputValue(), 'Kept');
+    await name.fill('Shorter');
+    await page.getByRole('button', { name: 'Add the template' }).click();
+    await page.getByRole('row', { name: /Shorter Kept/ }).waitFor();
   });
 
 job(here, 'a keyword is added, refused when it is reserved, and deleted', 'live',
   '/console/keywords', async (page) => {
-    await page.getByRole('button', { name: 'Add a keyword' }).click();
+    await page.getByRole('link', { name: 'Add a keyword' }).click();
     await page.getByRole('textbox', { name: 'Keyword' }).fill('STOP');
     await page.getByRole('button', { name: 'Add the keyword' }).click();
-    await page.getByRole('dialog').getByText('This word opts people out or in').waitFor();
+    await page.getByRole('alert').getByText('This word opts people out or in').waitFor();
     await page.getByRole('textbox', { name: 'Keyword' }).fill('wine');
     await page.getByRole('textbox', { name: 'Reply' }).fill('Red or white?');
+    await page.getByLabel('Add the sender to').selectOption({ label: 'Regulars' });
     await page.getByRole('button', { name: 'Add the keyword' }).click();
-    await page.getByText('Red or white?').waitFor();
+    await page.getByRole('row', { name: /WINE Red or white\? Regulars/ }).waitFor();
+    await page.getByRole('link', { name: 'Edit WINE' }).click();
+    await page.getByLabel('On', { exact: true }).uncheck();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /WINE Off Red or white\?/ }).waitFor();
     await page.getByRole('button', { name: 'Delete WINE' }).click();
     await page.getByRole('button', { name: 'Delete the keyword' }).click();
     await page.getByText('Red or white?').waitFor({ state: 'detached' });
@@ -100,11 +146,13 @@ job(here, 'a keyword is added, refused when it is reserved, and deleted', 'live'
 
 job(here, 'an opt-out is added, found and removed after asking', 'live', '/console/opt-outs',
   async (page, server) => {
-    await page.getByRole('button', { name: 'Add a number' }).click();
+    await page.getByText('They texted STOP').first().waitFor();
+    await page.getByRole('link', { name: 'Add a number' }).click();
     await page.getByLabel('Mobile number').fill('07700 900501');
     await page.getByRole('button', { name: 'Never text this number' }).click();
-    await page.getByText('07700 900501').waitFor();
-    await page.getByText('They texted STOP').first().waitFor();
+    await page.getByRole('row', { name: /07700 900501 Added here/ }).waitFor();
+    await page.getByLabel('Number or note').fill('07700 900501');
+    await page.getByText('They texted STOP').first().waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Remove 07700 900501' }).click();
     await page.getByText('Do this only if the person has asked').waitFor();
     await page.getByRole('button', { name: 'They asked for it' }).click();
@@ -115,7 +163,7 @@ job(here, 'an opt-out is added, found and removed after asking', 'live', '/conso
 job(here, 'a sender name is asked for, and its review is visible', 'live', '/console/senders',
   async (page) => {
     await page.getByText('Not the name you trade by').waitFor();
-    await page.getByRole('button', { name: 'Ask for a name' }).click();
+    await page.getByRole('link', { name: 'Ask for a name' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Terrace');
     await page.getByLabel('What you use it for').fill('The summer bar');
     await page.getByRole('button', { name: 'Ask for it' }).click();
@@ -139,15 +187,14 @@ job(here, 'light and dark can be chosen, and stay chosen', 'live', '/console', a
   assert.equal(await paper(), dark);
 });
 
-job(here, 'a server that fails is said to fail, and asked again', 'live', '/console/contacts',
+job(here, 'a server that fails is said to fail, and asked again', 'live', '/console/templates',
   async (page) => {
-    await page.route('**/v1/templates*', (route) => route.fulfill({
-      status: 500, contentType: 'application/json',
-      body: '{"error":{"code":"internal_error","message":"something broke","details":null}}',
-    }));
-    await page.getByRole('link', { name: 'Templates' }).click();
-    await page.getByRole('heading', { name: 'This did not work' }).waitFor();
-    await page.unroute('**/v1/templates*');
-    await page.getByRole('button', { name: 'Try again' }).click();
+    const look = () => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.route('**/console/templates*', (route) => route.fulfill({ status: 500 }));
+    await look();
+    await page.getByRole('alert').getByText('Offline: the server does not answer').waitFor();
     await page.getByText('Table ready').first().waitFor();
+    await page.unroute('**/console/templates*');
+    await look();
+    await page.getByText('Offline:').waitFor({ state: 'detached' });
   });

@@ -1,0 +1,206 @@
+//! Templates: texts that are saved under a name.
+
+use maud::{Markup, html};
+use sms_core::ids::TemplateId;
+use sms_core::message::Body;
+use sms_core::page::Page as ListPage;
+use sms_core::template::{
+    BODY_CHARACTERS, NAME_CHARACTERS, Template, TemplateChange, TemplateInput,
+};
+
+use crate::form::{FieldTroubles, Form};
+use crate::format::time;
+use crate::key::{key_again, key_of, new_key};
+use crate::part::button::{Kind, link, opens, submit};
+use crate::part::dialog::{Question, confirm};
+use crate::part::field::Field;
+use crate::part::filters::filters;
+use crate::part::form::{FormShell, form, problems_of};
+use crate::part::head::head;
+use crate::part::pager::{page_request, pager};
+use crate::part::state::empty;
+use crate::part::table::{column, table, unlabelled};
+use crate::place::{Place, account};
+use crate::reply::{Outcome, Page, Reply, Trouble};
+use crate::said::Said;
+use crate::visit::{AccountVisit, Visit};
+
+const PATH: &str = "/console/templates";
+const NEW: &str = "/console/templates/new";
+const ONE: &str = "/console/templates/{id}";
+const DELETE: &str = "/console/templates/{id}/delete";
+const SHOWN: [&str; 2] = ["name", "body"];
+
+pub(crate) fn places() -> Vec<Place> {
+    vec![
+        Place::get(PATH, account(list)),
+        Place::get(NEW, account(new)),
+        Place::post(NEW, account(create)),
+        Place::get(ONE, account(edit)),
+        Place::post(ONE, account(update)),
+        Place::post(DELETE, account(delete)),
+    ]
+}
+
+async fn list(visit: AccountVisit) -> Outcome {
+    let q = visit.query("q");
+    let templates = visit.handle().template_list(q, page_request(&visit)).await?;
+    let search = Field::search("q", "Name or words").class("field-grow").value(q.unwrap_or(""));
+    let add = link("Add a template", NEW).kind(Kind::Main);
+    let content = html! {
+        (head("Templates").actions(html! { (add) }))
+        (filters("Search templates", PATH, &html! { (search) }))
+        div #templates data-live="30" { (found(&visit, &templates)) }
+    };
+    Ok(Page::new("Templates", content).into())
+}
+
+fn found(visit: &Visit, templates: &ListPage<Template>) -> Markup {
+    if !templates.items.is_empty() {
+        return html! { (rows(&templates.items, visit.csrf())) (pager(visit, templates.next)) };
+    }
+    if visit.query("q").is_some() {
+        return empty("Nothing found", &html! { "No template matches." }, None);
+    }
+    let text = html! { "Keep texts here that you send again and again." };
+    empty("No templates yet", &text, None)
+}
+
+fn rows(templates: &[Template], csrf: &str) -> Markup {
+    let columns = [column("Name"), column("Text"), column("Changed"), unlabelled("Actions")];
+    table("Templates", columns, templates, |template| {
+        [
+            html! { strong { (template.name) } },
+            html! { span.snippet { (template.body.as_str()) } },
+            time(template.updated_at),
+            actions(template, csrf),
+        ]
+    })
+}
+
+fn actions(template: &Template, csrf: &str) -> Markup {
+    let Template { id, name, .. } = template;
+    let used = link("Use", format!("/console/compose?template={id}")).small();
+    let edited = link("Edit", format!("{PATH}/{id}")).small();
+    let dialog = format!("delete-{id}");
+    let deleted = opens("Delete", &*dialog).small().kind(Kind::Danger);
+    let question = Question {
+        id: &dialog,
+        title: &format!("Delete “{name}”?"),
+        text: html! { p { "Messages that used it stay as they are." } },
+        action: "Delete the template",
+        kind: Kind::Danger,
+        to: &format!("{PATH}/{id}/delete"),
+        csrf,
+        sent: &[],
+    };
+    html! {
+        div.actions {
+            (used.label(format!("Use {name}")))
+            (edited.label(format!("Edit {name}")))
+            (deleted.label(format!("Delete {name}")))
+        }
+        (confirm(&question))
+    }
+}
+
+/// What somebody has typed, or what the template is.
+#[derive(Debug, Default)]
+struct Typed {
+    name: String,
+    body: String,
+}
+
+impl Typed {
+    fn sent(form: &Form) -> Self {
+        Self { name: form.text("name").to_owned(), body: form.body("body") }
+    }
+}
+
+/// The page on which a template is made or changed.
+struct Editor<'a> {
+    title: &'a str,
+    to: &'a str,
+    action: &'a str,
+    csrf: &'a str,
+    /// The idempotency key of a new template.
+    key: Option<&'a str>,
+}
+
+impl Editor<'_> {
+    fn page(&self, typed: &Typed, problems: Markup, troubles: &FieldTroubles) -> Page {
+        let Self { title, to, action, csrf, key } = *self;
+        let name = Field::text("name", "Name").required().longest(*NAME_CHARACTERS.end());
+        let body = Field::text_area("body", "Text", 6).required().hint(
+            "{first_name}, {last_name}, {full_name}, {phone}, {email} and custom fields are \
+             filled in for each person.",
+        );
+        let fields = html! {
+            @if let Some(key) = key { input type="hidden" name="key" value=(key); }
+            (name.value(&*typed.name).trouble(troubles.get("name")))
+            (body.longest(*BODY_CHARACTERS.end()).value(&*typed.body).trouble(troubles.get("body")))
+        };
+        let buttons = [link("Go back", PATH), submit(action).kind(Kind::Main)];
+        let shell = FormShell { label: title, to, csrf, problems, fields, buttons: &buttons };
+        let content = html! { (head(title).back("Templates", PATH)) (form(&shell)) };
+        Page::new(title, content)
+    }
+
+    fn again(&self, typed: &Typed, error: &sms_core::Error) -> Reply {
+        let (problems, troubles) = problems_of(error, &SHOWN);
+        Reply::Again(self.page(typed, problems, &troubles))
+    }
+}
+
+fn adding<'a>(visit: &'a Visit, key: &'a str) -> Editor<'a> {
+    let action = "Add the template";
+    Editor { title: "Add a template", to: NEW, action, csrf: visit.csrf(), key: Some(key) }
+}
+
+fn changing<'a>(visit: &'a Visit, to: &'a str) -> Editor<'a> {
+    Editor { title: "Edit the template", to, action: "Save", csrf: visit.csrf(), key: None }
+}
+
+async fn new(visit: AccountVisit) -> Outcome {
+    let editor =
+        adding(&visit, &new_key()).page(&Typed::default(), html! {}, &FieldTroubles::none());
+    Ok(editor.into())
+}
+
+async fn create(visit: AccountVisit) -> Outcome {
+    let form = visit.form().await?;
+    let (key, typed) = (key_of(&form)?, Typed::sent(&form));
+    let input = TemplateInput::new(&*typed.name, &*typed.body);
+    match visit.handle().keyed(Some(key)).template_create(input).await {
+        Ok(_) => Ok(Reply::moved(PATH).saying(Said::TemplateSaved)),
+        Err(error) => Ok(adding(&visit, &key_again(&form, &error)).again(&typed, &error)),
+    }
+}
+
+async fn edit(visit: AccountVisit) -> Outcome {
+    let template = visit.handle().template_get(id(&visit)?).await?;
+    let typed = Typed { name: template.name, body: template.body.as_str().to_owned() };
+    let editor = changing(&visit, visit.uri.path());
+    Ok(editor.page(&typed, html! {}, &FieldTroubles::none()).into())
+}
+
+async fn update(visit: AccountVisit) -> Outcome {
+    let (id, form) = (id(&visit)?, visit.form().await?);
+    let typed = Typed::sent(&form);
+    let change =
+        TemplateChange { name: Some(typed.name.clone()), body: Some(Body::new(&*typed.body)) };
+    match visit.handle().template_update(id, change).await {
+        Ok(_) => Ok(Reply::moved(PATH).saying(Said::TemplateSaved)),
+        Err(sms_core::Error::NotFound(_)) => Err(Trouble::NotFound),
+        Err(error) => Ok(changing(&visit, visit.uri.path()).again(&typed, &error)),
+    }
+}
+
+async fn delete(visit: AccountVisit) -> Outcome {
+    visit.handle().template_delete(id(&visit)?).await?;
+    Ok(Reply::moved(PATH).saying(Said::TemplateDeleted))
+}
+
+fn id(visit: &Visit) -> Result<TemplateId, Trouble> {
+    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
+}
