@@ -18,6 +18,7 @@ pub mod fields;
 pub mod filter;
 pub mod import;
 pub mod import_kept;
+pub mod import_portions;
 pub mod input;
 pub mod store;
 

@@ -32,6 +32,7 @@ pub mod contact {
         BookChange, BookFacts, BookPlan, BookRefused, CreatePlan, RemovePlan, UpdatePlan,
     };
     pub use crate::contact::import::ImportPlan;
+    pub use crate::contact::import_portions::{ImportPortions, Portion};
     pub use crate::contact::store::ContactStore;
 }
 

@@ -18,6 +18,7 @@ use crate::SqliteStore;
 use crate::address_book::{contact, contact_columns, of_account};
 use crate::db::Db;
 use crate::error::SqlResult;
+use crate::import;
 use crate::page::raw_before;
 use crate::row::{id, size};
 
@@ -80,7 +81,7 @@ impl ContactStore for SqliteStore {
         plan: ImportPlan,
         claim: Option<&Claim>,
     ) -> Result<Once<Imported>, CommitError<BookRefused>> {
-        self.once("importing contacts", claim, move |db| db.change_book(&plan)).await
+        import::import(self, plan, claim).await
     }
 
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {

@@ -14,14 +14,13 @@
 
 use std::sync::Arc;
 
-use futures_channel::oneshot;
 use futures_executor::block_on;
 use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchWrites, Written};
 use sms_core::commit::LedgerWrites;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, BatchId, ContactId};
-use sms_core::store::{CommitError, StoreError};
+use sms_core::store::CommitError;
 
 use crate::SqliteStore;
 use crate::command::Size;
@@ -47,19 +46,7 @@ pub(crate) async fn launch(
             .write_sized(DOING, Size::Portion, move |db| at_once(db, &plan, claim.as_ref()))
             .await?;
     }
-    let (answer, receiver) = oneshot::channel();
-    let own = store.clone();
-    let thread = std::thread::Builder::new().name("sms-sqlite-launch".to_owned());
-    // It goes on if its caller does not wait, as a commit does.
-    let spawned = thread.spawn(move || {
-        let _ = answer.send(in_stages(&own, plan, claim));
-    });
-    let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Unavailable {
-        doing: DOING,
-        source: Some(source),
-    };
-    spawned.map_err(|error| failed(Box::new(error)))?;
-    receiver.await.map_err(|error| failed(Box::new(error)))?
+    store.apart(DOING, move |own| in_stages(own, plan, claim)).await?
 }
 
 /// The whole launch in one transaction. A refusal that only the last page brings undoes the pages.

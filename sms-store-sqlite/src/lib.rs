@@ -37,6 +37,7 @@ mod error;
 mod event;
 mod giving_up;
 mod idempotency;
+mod import;
 mod inbound;
 mod keyword;
 mod launch;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use futures_channel::oneshot;
 use sms_core::store::{CommitError, Health, StoreError};
 
 use crate::checkpoint::{Checkpoints, Counted};
@@ -29,6 +30,7 @@ struct Inner {
     checkpoints: Arc<Counted>,
     writer: Writer,
     readers: Readers,
+    importing: Mutex<()>,
     path: PathBuf,
     settings: SqliteSettings,
     _lock: Lock,
@@ -85,6 +87,7 @@ impl SqliteStore {
             checkpoints,
             writer,
             readers,
+            importing: Mutex::default(),
             path,
             settings,
             _lock: lock,
@@ -133,6 +136,32 @@ impl SqliteStore {
     ) -> Result<T, StoreError> {
         let answer = self.inner.writer.submit(size, command).await;
         answer.map_err(|_| gone(doing))?.map_err(|trouble| trouble.during(doing))
+    }
+
+    /// Runs long work on a thread of its own. It goes on if its caller does not wait, as a commit
+    /// does.
+    pub(crate) async fn apart<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Unavailable {
+            doing,
+            source: Some(source),
+        };
+        let (answer, receiver) = oneshot::channel();
+        let own = self.clone();
+        let thread = std::thread::Builder::new().name("sms-sqlite-long".to_owned());
+        let spawned = thread.spawn(move || {
+            let _ = answer.send(work(&own));
+        });
+        spawned.map_err(|error| failed(Box::new(error)))?;
+        receiver.await.map_err(|error| failed(Box::new(error)))
+    }
+
+    /// Imports are made one at a time, so that a key is remembered before its next use.
+    pub(crate) fn importing(&self) -> MutexGuard<'_, ()> {
+        self.inner.importing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a command that may be refused. A refusal writes nothing.

@@ -37,7 +37,13 @@ fn main() -> ExitCode {
         settings.launch_at_once = 0;
         trial(format!("staged::{scenario}"), scenario, settings)
     });
-    let trials = all.chain(staged).collect();
+    // And with every import in portions.
+    let in_portions = Noun::Contact.scenarios().map(|scenario| {
+        let mut settings = SqliteSettings::default();
+        settings.import_at_once = 0;
+        trial(format!("in_portions::{scenario}"), scenario, settings)
+    });
+    let trials = all.chain(staged).chain(in_portions).collect();
     let arguments = Arguments::from_args();
     plans::watch();
     let run = libtest_mimic::run(&arguments, trials);

@@ -7,6 +7,7 @@
 mod child;
 mod damage;
 mod folder;
+mod import;
 mod power;
 mod read_only;
 mod room;

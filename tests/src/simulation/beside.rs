@@ -77,8 +77,8 @@ impl Beside {
                 let file = folder.join("sms.db");
                 let mut of_store = SqliteSettings::default();
                 if settings.seed.is_multiple_of(2) {
-                    // Every launch in stages, as for long lists.
-                    of_store.launch_at_once = 0;
+                    // Every launch in stages, as for long lists, and every import in portions.
+                    (of_store.launch_at_once, of_store.import_at_once) = (0, 0);
                 }
                 let store = SqliteStore::open_with(&file, of_store).expect("a file can be made");
                 let summary = self.beside(settings, Arc::new(store), " --sqlite")?;
