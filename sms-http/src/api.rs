@@ -24,6 +24,8 @@ pub(crate) mod contact_shape;
 pub mod conversation;
 mod event;
 pub mod event_log;
+mod event_shape;
+pub mod event_stream;
 pub mod export;
 pub mod gate;
 pub mod idempotency;
@@ -45,6 +47,7 @@ pub mod template;
 pub(crate) mod unknown_key;
 pub mod webhook;
 
+pub use event_stream::{EventStreams, StreamLimits};
 pub use tag::Tag;
 
 /// The path prefix of the API.
@@ -76,7 +79,7 @@ pub type Account = (
 );
 
 /// The handlers of a service.
-pub fn apis(sms: &Sms) -> Apis {
+pub fn apis(sms: &Sms, streams: &EventStreams) -> Apis {
     let sending = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
@@ -93,7 +96,7 @@ pub fn apis(sms: &Sms) -> Apis {
     let account = (
         api_key::ApiKeyApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
-        event_log::EventApi::new(sms.clone()),
+        event_log::EventApi::new(sms.clone(), streams.clone()),
         number::NumberApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
@@ -106,7 +109,8 @@ pub fn apis(sms: &Sms) -> Apis {
 
 /// The API of a service, for its document.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
-    OpenApiService::new(apis(sms), "SMS Messaging Service API", "1.0.0")
+    let streams = EventStreams::new(sms.clone());
+    OpenApiService::new(apis(sms, &streams), "SMS Messaging Service API", "1.0.0")
         .server(format!("{public_url}{PREFIX}"))
 }
 

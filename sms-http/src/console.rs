@@ -38,6 +38,7 @@ use self::files::Files;
 use self::origin::Site;
 use self::people::People;
 use crate::admin::gate::OperatorToken;
+use crate::api::EventStreams;
 use crate::api::gate::callers_only;
 use crate::api::unknown_key::KeyLookUps;
 use crate::rate_limit::RateLimiter;
@@ -80,6 +81,8 @@ pub(crate) struct Console<'a> {
     pub sandbox: Option<&'a Sandbox>,
     pub token: &'a OperatorToken,
     pub public_url: &'a str,
+    /// The streams of events, apart from those of the API.
+    pub streams: &'a EventStreams,
     /// Counts the requests of the keys that people signed in with.
     pub limiter: RateLimiter,
     /// Counts how often people sign in with each key.
@@ -93,7 +96,7 @@ pub(crate) const CODES: &[ErrorCode] = &[origin::FOREIGN, door::WRONG_CSRF, door
 impl Console<'_> {
     /// Adds the paths of the console, and the doors before them.
     pub(crate) fn add_to(self, table: PathTable, doors: Doors) -> (PathTable, Doors) {
-        let Self { parts, audience, sms, sandbox, token, public_url, .. } = self;
+        let Self { parts, audience, sms, sandbox, token, public_url, streams, .. } = self;
         let Self { limiter, sign_ins, look_ups, .. } = self;
         let clock = Arc::clone(&parts.clock);
         // The operator's own listener is somewhere else, often without HTTPS in a private network.
@@ -120,7 +123,7 @@ impl Console<'_> {
         let (table, doors) = match audience {
             Audience::Operator => (table, doors),
             Audience::Everybody | Audience::Accounts => (
-                table.with_api(path::API, api::apis(sms), callers_only),
+                table.with_api(path::API, api::apis(sms, streams), callers_only),
                 doors.with(path::API, AccountDoor::new(Arc::clone(&people), limiter)),
             ),
         };

@@ -43,6 +43,14 @@ impl Failures for Refused {
     const ALL: &'static [&'static Failure] = &[&INSUFFICIENT_CREDIT, &FORBIDDEN, &CONFLICT];
 }
 
+/// 403: the account is suspended.
+#[derive(Debug)]
+pub(crate) enum Suspended {}
+
+impl Failures for Suspended {
+    const ALL: &'static [&'static Failure] = &[&FORBIDDEN];
+}
+
 const fn code(
     status: StatusCode,
     code: &'static str,
@@ -76,7 +84,7 @@ pub(crate) const CODES: &[ErrorCode] = &[
     code(
         StatusCode::FORBIDDEN,
         "account_suspended",
-        "The account is suspended, so it cannot send.",
+        "The account is suspended, so it can neither send nor follow events.",
         "Ask the operator.",
         "the account is suspended",
     ),
@@ -238,6 +246,7 @@ pub(crate) const OF_OPERATIONS: &[(&str, &[&str])] = &[
     ("contact_create", &["contact_exists", "idempotency_conflict"]),
     ("contact_update", &["contact_exists"]),
     ("contact_import", &["idempotency_conflict"]),
+    ("event_stream", &["account_suspended"]),
     ("keyword_create", &["idempotency_conflict", "keyword_exists", "reserved_keyword"]),
     ("keyword_update", &["keyword_exists", "reserved_keyword"]),
     ("list_create", &["idempotency_conflict"]),

@@ -9,6 +9,7 @@ use sms_core::account::api_key::ApiKey;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
 use sms_http::admin::gate::OperatorToken;
+use sms_http::api::EventStreams;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::server::app::{AppParts, whole_app};
 use sms_http::web::client_address::TrustedProxies;
@@ -22,8 +23,10 @@ use tokio::net::TcpStream;
 /// A server over a store whose calls are counted. No time passes for its limits.
 fn start(store: Arc<CallCounter>) -> SocketAddr {
     let now = Instant::now();
+    let sms = Sms::builder(store as Arc<dyn sms_core::store::Store>).build();
     let app = whole_app(&AppParts {
-        sms: Sms::builder(store as Arc<dyn sms_core::store::Store>).build(),
+        streams: EventStreams::new(sms.clone()),
+        sms,
         rate: Gcra::new(1_000_000, 1_000_000),
         shared_arrivals: None,
         stopwatch: Stopwatch::new(move || now),

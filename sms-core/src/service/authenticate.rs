@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Sms;
-use crate::account::Mode;
 use crate::account::api_key::{ApiKey, KeyHash, KeyRecord};
+use crate::account::{AccountStatus, Mode};
 use crate::error::{Error, causes};
 use crate::ids::{AccountId, ApiKeyId};
 use crate::time::Timestamp;
@@ -46,7 +46,31 @@ impl Sms {
     }
 }
 
+/// Whether a caller who was admitted earlier may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing has changed.
+    Admitted,
+    /// The key was revoked, or its account does not exist.
+    KeyRevoked,
+    /// The account is suspended.
+    AccountSuspended,
+}
+
 impl Sms {
+    /// Whether a caller with a long answer, such as a stream of events, may still get it.
+    pub async fn standing(&self, caller: &Caller) -> Result<Standing, Error> {
+        let keys = self.store().api_key_list(caller.account).await?;
+        let own = keys.iter().find(|key| key.id == caller.key);
+        if own.is_none_or(|key| key.revoked_at.is_some()) {
+            return Ok(Standing::KeyRevoked);
+        }
+        let account = self.store().account_get(caller.account).await?;
+        let is_suspended =
+            account.is_some_and(|account| account.status == AccountStatus::Suspended);
+        Ok(if is_suspended { Standing::AccountSuspended } else { Standing::Admitted })
+    }
+
     /// Notes that a key was used. A request does not fail because its key's use cannot be noted.
     async fn note_use(&self, record: &KeyRecord, now: Timestamp) {
         let KeyRecord { account, id, .. } = *record;

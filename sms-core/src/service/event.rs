@@ -3,6 +3,7 @@
 use super::AccountHandle;
 use crate::error::Error;
 use crate::event::log::{EventPage, EventRequest, LoggedEvent};
+use crate::event::position::Position;
 use crate::ids::EventId;
 
 impl AccountHandle {
@@ -16,5 +17,10 @@ impl AccountHandle {
     /// position of the last event, oldest first, misses none and sees none twice.
     pub async fn event_list(&self, request: EventRequest) -> Result<EventPage, Error> {
         Ok(self.sms.store().event_list(self.id, request).await?)
+    }
+
+    /// A position after every event that can be read now: who goes on from there sees what comes.
+    pub async fn event_end(&self) -> Result<Position, Error> {
+        Ok(self.sms.store().event_end().await?)
     }
 }

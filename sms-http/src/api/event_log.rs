@@ -1,31 +1,29 @@
 //! `/events`: what happened to the account, read from its event log.
 
-use std::borrow::Cow;
-
 use poem::web::Data;
-use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
-use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
-use poem_openapi::{Object, OpenApi};
-use serde_json::Value;
+use poem_openapi::OpenApi;
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
 use sms_core::Sms;
+use sms_core::event::EventType;
 use sms_core::event::kinds::Kinds;
-use sms_core::event::log::{EventRequest, LoggedEvent, ReadFrom};
+use sms_core::event::log::{EventRequest, ReadFrom};
 use sms_core::event::position::{NotAPosition, Position};
-use sms_core::event::{EventData, EventType};
 use sms_core::page::NotACursor;
 use sms_core::service::{AccountHandle, Caller};
 
-use super::event::DATA_SCHEMA;
+use super::event_shape::EventShape;
+use super::event_stream::{EventStreams, Follow, Streamed};
 use super::page::{CURSOR_PATTERN, CursorText, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::web::choice::{Named, allowed_values, find};
+use crate::failure::Suspended;
+use crate::web::choice::{allowed_values, find};
 use crate::web::envelope::{Answer, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::web::moment::Moment;
 use crate::web::param::value::Mistake;
-use crate::web::param::{Limit, ParamValue, QueryParam};
+use crate::web::param::{HeaderParam, Limit, ParamValue, QueryParam};
 use crate::web::path_param::PathParam;
 
 /// Types of event, separated by commas; all of them by default.
@@ -87,90 +85,16 @@ impl ParamValue for PositionText {
     }
 }
 
-/// Something that happened to the account.
-#[derive(Debug, Object)]
-#[oai(rename = "LoggedEvent")]
-struct EventShape {
-    /// `evt_` and 26 characters. Deliveries of the event to webhook endpoints have it as well.
-    id: String,
-    /// The type of the event.
-    r#type: Named<EventType>,
-    /// When the event happened.
-    created_at: Moment,
-    /// What the event is about.
-    data: DataShape,
-    /// Where the event is in the account's log; it never changes. Pass it as `after` to read what
-    /// came later.
-    position: String,
-}
-
-impl From<LoggedEvent> for EventShape {
-    fn from(LoggedEvent { position, event }: LoggedEvent) -> Self {
-        Self {
-            id: event.id.to_string(),
-            r#type: Named(event.data.kind()),
-            created_at: event.created_at.into(),
-            data: DataShape(event.data),
-            position: position.to_string(),
-        }
-    }
-}
-
-/// The data of an event, as webhooks are sent it.
-#[derive(Debug)]
-struct DataShape(EventData);
-
-impl Type for DataShape {
-    const IS_REQUIRED: bool = true;
-
-    type RawValueType = Self;
-    type RawElementValueType = Self;
-
-    fn name() -> Cow<'static, str> {
-        DATA_SCHEMA.into()
-    }
-
-    fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Reference(DATA_SCHEMA.to_owned())
-    }
-
-    /// The name alone: the schema comes with those of the webhooks.
-    fn register(registry: &mut Registry) {
-        let name = DATA_SCHEMA.to_owned();
-        registry.create_schema::<Self, _>(name, |_| MetaSchema::new("object"));
-    }
-
-    fn as_raw_value(&self) -> Option<&Self> {
-        Some(self)
-    }
-
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
-        Box::new(std::iter::once(self))
-    }
-}
-
-/// Never used: no request has an event. The framework requires this of every field of an object.
-impl ParseFromJSON for DataShape {
-    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
-        Err(ParseError::expected_type(value.unwrap_or_default()))
-    }
-}
-
-impl ToJSON for DataShape {
-    fn to_json(&self) -> Option<Value> {
-        serde_json::to_value(&self.0).ok()
-    }
-}
-
 /// The handlers of `/events`.
 #[derive(Debug)]
 pub struct EventApi {
     sms: Sms,
+    streams: EventStreams,
 }
 
 impl EventApi {
-    pub(super) fn new(sms: Sms) -> Self {
-        Self { sms }
+    pub(super) fn new(sms: Sms, streams: EventStreams) -> Self {
+        Self { sms, streams }
     }
 
     fn account(&self, caller: &Caller) -> AccountHandle {
@@ -219,6 +143,37 @@ impl EventApi {
         let page = self.account(&caller).event_list(request).await?;
         let next = page.next.map(|position| position.cursor().to_string());
         Ok(Answer::page(page.items.into_iter().map(Into::into).collect(), next))
+    }
+
+    /// Follow events
+    ///
+    /// The events as they happen, as [server-sent
+    /// events](https://html.spec.whatwg.org/multipage/server-sent-events.html): `id` is the
+    /// position, `event` the type, and `data` the event as the list shows it. From now on, or after
+    /// the position of `Last-Event-ID` or `after`. Whoever connects again with the last `id`, as
+    /// every `EventSource` does, misses no event and sees none twice. A comment line comes every
+    /// 15 seconds. The last event is `stream.ended`: its `reason` is `server_stopping`,
+    /// `reader_too_slow`, `key_revoked`, `account_suspended` or `unavailable`, and its `after` the
+    /// position to go on from. A key can have 10 streams at once.
+    #[oai(path = "/stream", method = "get", operation_id = "event_stream")]
+    async fn stream(
+        &self,
+        caller: Data<&Caller>,
+        /// Only events of these types, separated by commas.
+        types: QueryParam<EventTypes>,
+        /// Only what comes after the event with this `position`. From now on by default.
+        after: QueryParam<Option<PositionText>>,
+        /// The last `id` that the client has seen. It goes before `after`.
+        #[oai(name = "Last-Event-ID")]
+        last_event_id: HeaderParam<Option<PositionText>>,
+    ) -> Result<Streamed, Failing<Suspended>> {
+        let mut errors = FieldErrors::new();
+        let EventTypes(kinds) = errors.take(types);
+        let after = errors.take(after);
+        let last_seen = errors.take(last_event_id);
+        errors.finish()?;
+        let after = last_seen.or(after).map(|PositionText(position)| position);
+        Ok(self.streams.open(**caller, Follow { kinds, after }).await?)
     }
 
     /// Get an event

@@ -13,6 +13,7 @@ use sms_core::Sms;
 use sms_core::store::StoreError;
 
 use crate::admin::gate::OperatorToken;
+use crate::api::EventStreams;
 use crate::api::gate::{Gate, callers_only};
 use crate::api::unknown_key::KeyLookUps;
 use crate::console::{self, Audience, Console, ConsoleParts};
@@ -36,6 +37,8 @@ use crate::{admin, api, failure, short_link};
 pub struct AppParts {
     /// The service behind them.
     pub sms: Sms,
+    /// The streams of events that its clients follow. A server that stops ends them.
+    pub streams: EventStreams,
     /// How many requests a key may make.
     pub rate: Gcra,
     /// Where several servers count requests together; `None` if this server is the only one.
@@ -160,7 +163,7 @@ fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> 
     let open_3_0 = format!("{}{}", api::PREFIX, DOCUMENT_PATH_3_0);
     let Routes { table, doors } = routes;
     let doors = doors.with(api::PREFIX, gate).with_open(&open).with_open(&open_3_0);
-    let table = table.with_api(api::PREFIX, api::apis(&parts.sms), callers_only);
+    let table = table.with_api(api::PREFIX, api::apis(&parts.sms, &parts.streams), callers_only);
     let links = short_link::short_links(&parts.sms, stopwatch);
     // They answer HEAD themselves, because GET counts a click.
     let table = [Method::GET, Method::HEAD]
@@ -190,6 +193,7 @@ fn with_console(
         sandbox: parts.sandbox.as_ref(),
         token: &parts.token,
         public_url: &parts.public_url,
+        streams: &parts.streams.of_console(),
         limiter: limiter(),
         sign_ins: limiter(),
         look_ups,

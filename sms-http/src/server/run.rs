@@ -34,6 +34,7 @@ use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Keeping, Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
+use crate::api::EventStreams;
 use crate::console::{self, ConsoleParts};
 use crate::domain_error::causes;
 use crate::rate_limit::Stopwatch;
@@ -149,6 +150,7 @@ pub async fn run_with(
     let (token, made_token) = operator_token(&settings)?;
     let parts = AppParts {
         sms: sms.clone(),
+        streams: EventStreams::new(sms.clone()),
         rate: rate(&settings),
         shared_arrivals: backing.arrivals.clone(),
         stopwatch: Stopwatch::default(),
@@ -427,11 +429,12 @@ fn start_servers(
     let of_operator = ServeLimits { connections: OPERATOR_CONNECTIONS, ..ServeLimits::default() };
     let mut start = |listener, app: crate::web::intake::Intake, limits| {
         let mut stopping = stopping.clone();
-        let running = app.running_handlers();
+        let (running, streams) = (app.running_handlers(), parts.streams.clone());
         servers.spawn(async move {
             let stop = async move {
                 // The error means that the sender was dropped, which is the signal to stop.
                 let _ = stopping.changed().await;
+                streams.end();
             };
             serve(listener, app, limits, stop).await;
             running.ended().await;

@@ -167,6 +167,7 @@ async fn every_endpoint_of_this_version_is_described() {
         "GET /webhooks/{id}/deliveries",
         "POST /webhooks/{id}/deliveries/{delivery_id}/retry",
         "GET /events",
+        "GET /events/stream",
         "GET /events/{id}",
         "GET /openapi.json",
         "GET /openapi-3.0.json",

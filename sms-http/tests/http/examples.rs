@@ -13,6 +13,7 @@ use sms_store_memory::MemoryStore;
 use sms_store_postgres::{PgSettings, PgStore};
 
 use crate::described::item_of;
+use crate::event_reader::Reader;
 use crate::rig::{Ask, Client, Rig};
 use crate::server_postgres::cluster;
 
@@ -236,6 +237,7 @@ impl Story {
     async fn end(&mut self, hook: &str) {
         let events = self.ask("GET", "/events?limit=2", None).await;
         self.ask("GET", &format!("/events/{}", id(&events[0])), None).await;
+        self.follow(events[1]["position"].as_str().unwrap()).await;
         for path in
             ["/balance", "/api-keys", "/numbers", "/stats/summary", "/stats/timeseries?days=2"]
         {
@@ -246,6 +248,15 @@ impl Story {
         self.ask("POST", &format!("{hook}/deliveries/{delivery}/retry"), None).await;
         self.ask("DELETE", hook, None).await;
         self.operate("POST", "/clock", Some(json!({ "advance_seconds": 3_600 }))).await;
+    }
+
+    /// The beginning of a stream: the events after a position.
+    async fn follow(&mut self, after: &str) {
+        let path = format!("/events/stream?after={after}");
+        let mut reader = Reader::open(self.live.ask(Method::GET, &path)).await;
+        reader.event().await;
+        let example = json!({ "status": 200, "response": reader.text() });
+        self.of_api.insert("event_stream".to_owned(), example);
     }
 
     /// The events that came, as examples of the requests that the server sends.
@@ -366,6 +377,8 @@ fn without_positions(
     for event in list["data"].as_array_mut().unwrap() {
         assert!(event["position"].take().is_string());
     }
+    let stream = of_api["event_stream"]["response"].take();
+    assert!(stream.as_str().unwrap().contains("\nevent: opt_out.created\n"), "{stream}");
     assert!(of_api["event_get"]["response"]["data"]["position"].take().is_string());
     (of_api, of_operator)
 }

@@ -37,6 +37,8 @@ mod door;
 mod endpoints;
 mod error;
 mod event;
+mod event_reader;
+mod event_stream;
 mod every_bad_field;
 mod examples;
 mod flood;

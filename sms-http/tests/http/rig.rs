@@ -5,6 +5,7 @@
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use poem::{Endpoint, Request};
 use serde_json::{Value, json};
@@ -15,10 +16,12 @@ use sms_core::clock::{ManualClock, MovableClock};
 use sms_core::ids::AccountId;
 use sms_core::link::LinkBase;
 use sms_core::random::SeededRandom;
+use sms_core::service::WakeOthers;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_http::admin::gate::OperatorToken;
+use sms_http::api::{EventStreams, StreamLimits};
 use sms_http::console::ConsoleParts;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
@@ -87,14 +90,20 @@ impl Rig {
     pub(crate) async fn with_limits(limits: IntakeLimits) -> Self {
         let rate = Gcra::new(1_000_000, 1_000_000);
         let (store, folder) = fresh::store();
-        let rig = Self::build(store, rate, limits);
+        let rig = Self::build(store, rate, limits, None);
         rig.sms.operator().number_create(NumberInput::shared(SHARED_NUMBER)).await.unwrap();
         Self { _folder: folder, ..rig }
     }
 
     /// Without any number.
     pub(crate) fn bare(store: Arc<dyn Store>, rate: Gcra) -> Self {
-        Self::build(store, rate, IntakeLimits::default())
+        Self::build(store, rate, IntakeLimits::default(), None)
+    }
+
+    /// Without any number, and with signals to and from other programs on the store.
+    pub(crate) fn beside_others(store: Arc<dyn Store>, others: Arc<dyn WakeOthers>) -> Self {
+        let rate = Gcra::new(1_000_000, 1_000_000);
+        Self::build(store, rate, IntakeLimits::default(), Some(others))
     }
 
     /// Without the console.
@@ -106,7 +115,20 @@ impl Rig {
 
     /// The same service, served by a server with this token of the operator.
     pub(crate) fn with_token(&self, token: &str) -> Self {
-        let parts = AppParts { token: OperatorToken::new(token), ..self.parts.clone() };
+        self.served_by(AppParts { token: OperatorToken::new(token), ..self.parts.clone() })
+    }
+
+    /// The same service, served by a server with these streams of events.
+    pub(crate) fn with_streams(&self, limits: StreamLimits) -> Self {
+        let streams = EventStreams::with_limits(self.sms.clone(), limits);
+        self.served_by(AppParts { streams, ..self.parts.clone() })
+    }
+
+    pub(crate) fn streams(&self) -> &EventStreams {
+        &self.parts.streams
+    }
+
+    fn served_by(&self, parts: AppParts) -> Self {
         Self {
             sms: self.sms.clone(),
             clock: Arc::clone(&self.clock),
@@ -118,12 +140,21 @@ impl Rig {
         }
     }
 
-    fn build(store: Arc<dyn Store>, rate: Gcra, limits: IntakeLimits) -> Self {
+    fn build(
+        store: Arc<dyn Store>,
+        rate: Gcra,
+        limits: IntakeLimits,
+        others: Option<Arc<dyn WakeOthers>>,
+    ) -> Self {
         watch();
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
         let movable = Arc::new(MovableClock::new(clock.clone()));
         let hooks = Arc::new(Hooks::default());
-        let sms = Sms::builder(store)
+        let builder = match others {
+            Some(others) => Sms::builder(store).wake_others(others),
+            None => Sms::builder(store),
+        };
+        let sms = builder
             .clock(movable.clone())
             .link_base(LinkBase::new(PUBLIC_URL).unwrap())
             .random(Arc::new(SeededRandom::new(7)))
@@ -133,6 +164,7 @@ impl Rig {
         let shown = Arc::clone(&real_time);
         let parts = AppParts {
             sms: sms.clone(),
+            streams: EventStreams::new(sms.clone()),
             rate,
             shared_arrivals: None,
             stopwatch: Stopwatch::new(move || *shown.lock().unwrap()),
@@ -330,7 +362,15 @@ impl Ask {
         *request.headers_mut() = headers;
         let response = app.call(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let bytes = body.into_vec().await.unwrap();
+        let is_stream =
+            parts.headers.get("content-type").is_some_and(|of| of == "text/event-stream");
+        let bytes = if is_stream {
+            // It has no end: what comes first stands for it.
+            let first = body.into_bytes_stream().next().await;
+            first.map(|first| first.unwrap().to_vec()).unwrap_or_default()
+        } else {
+            body.into_vec().await.unwrap()
+        };
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
         let status = parts.status.as_u16();
         let reply = Reply { method: method.clone(), status, headers: parts.headers, bytes, json };

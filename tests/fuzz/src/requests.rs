@@ -23,6 +23,7 @@ use sms_core::service::AccountHandle;
 use sms_core::template::TemplateInput;
 use sms_core::text::split;
 use sms_http::admin::gate::OperatorToken;
+use sms_http::api::EventStreams;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::server::app::{AppParts, whole_app};
 use sms_http::web::client_address::TrustedProxies;
@@ -77,6 +78,7 @@ impl Stage {
         let start = Instant::now();
         let app = whole_app(&AppParts {
             sms: sms.clone(),
+            streams: EventStreams::new(sms.clone()),
             rate: Gcra::new(1_000_000, 1_000_000),
             shared_arrivals: None,
             stopwatch: Stopwatch::new(move || start),
