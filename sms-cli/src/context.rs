@@ -86,15 +86,21 @@ impl Context {
         Ok(self.saved()?.map_or_else(|| LOCAL.to_owned(), |profile| profile.url))
     }
 
-    /// The server and the key. The environment goes before the profile.
+    /// The server and the key. The environment goes before the profile. A saved key goes to the
+    /// server that it was saved for, and to no other.
     pub(crate) fn access(&self) -> Result<Access, Failure> {
-        let key = if let Some(key) = variable("SMS_API_KEY") {
-            ApiKey::from(key)
-        } else {
-            let saved = self.saved()?.map(|profile| profile.key);
-            saved.ok_or_else(|| Failure::NoKey(self.profile.clone()))?
-        };
-        Ok(Access { url: self.server()?, key })
+        let url = self.server()?;
+        if let Some(key) = variable("SMS_API_KEY") {
+            return Ok(Access { url, key: ApiKey::from(key) });
+        }
+        let saved = self.saved()?.ok_or_else(|| Failure::NoKey(self.profile.clone()))?;
+        // In the form in which `sms login` saves it.
+        let named = Client::new(&url, &saved.key)?.server().to_owned();
+        if named != saved.url {
+            let (profile, own) = (self.profile.clone(), saved.url);
+            return Err(Failure::KeyOfAnotherServer { profile, own, named });
+        }
+        Ok(Access { url, key: saved.key })
     }
 
     pub(crate) fn client(&self) -> Result<Client, Failure> {

@@ -18,6 +18,19 @@ pub(crate) enum Failure {
     /// There is no key.
     #[error("no key for the profile {0:?}: run `sms login`, or set SMS_API_KEY")]
     NoKey(String),
+    /// The key was saved for another server.
+    #[error(
+        "the key of the profile {profile:?} is for {own} and is not sent to {named}: log in there \
+         with `sms login --url {named} --profile NAME`, or set SMS_API_KEY"
+    )]
+    KeyOfAnotherServer {
+        /// The profile.
+        profile: String,
+        /// The server of the key.
+        own: String,
+        /// The server that the command names.
+        named: String,
+    },
     /// There is no operator's token.
     #[error("this needs the operator's token: set SMS_ADMIN_TOKEN")]
     NoToken,
@@ -143,7 +156,10 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::NoKey(_) | Self::NoToken | Self::NotAClient(NotAClient::Key) => 3,
+            Self::NoKey(_)
+            | Self::KeyOfAnotherServer { .. }
+            | Self::NoToken
+            | Self::NotAClient(NotAClient::Key) => 3,
             Self::Declined | Self::NeedsYes(_) => 6,
             Self::InPart(_) => 8,
             Self::Stopped { cause, .. } => cause.code(),

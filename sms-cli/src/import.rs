@@ -156,14 +156,21 @@ impl Import {
 }
 
 impl Portion {
+    /// The next rows that fit into a request. It leaves the row that no longer does in `sheet`.
     fn next(sheet: &mut Sheet) -> Result<Self, Failure> {
         let mut portion = Self::default();
-        while portion.rows.len() < PORTION_ROWS && portion.bytes < PORTION_BYTES {
-            let Some((row, input)) = sheet.next()? else { break };
-            if let Some(input) = input {
-                let json = serde_json::to_vec(&input).map_err(Error::from)?;
-                portion.bytes += json.len() + 1;
-                portion.inputs.push(input);
+        while portion.rows.len() < PORTION_ROWS {
+            let Some((mut row, input)) = sheet.next()? else { break };
+            let json = input.as_ref().map(serde_json::to_vec).transpose().map_err(Error::from)?;
+            let bytes = json.map_or(0, |json| json.len() + 1);
+            if bytes > PORTION_BYTES {
+                row.contact = Err(format!("the row has {bytes} bytes, too many for a request"));
+            } else if portion.bytes + bytes > PORTION_BYTES {
+                sheet.put_back((row, input));
+                break;
+            } else {
+                portion.bytes += bytes;
+                portion.inputs.extend(input);
             }
             portion.rows.push(row);
         }

@@ -18,6 +18,7 @@ pub mod contact;
 pub mod conversation;
 pub mod error;
 pub mod event;
+mod follow;
 pub mod idempotency;
 pub mod ids;
 pub mod keyword;

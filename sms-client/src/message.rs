@@ -188,7 +188,7 @@ impl Client {
         let mut outgoing = Outgoing::get(self.url_with(&["messages", "export"], filter)?);
         outgoing.accept = HeaderValue::from_static("text/csv, application/json");
         let transport = self.transport().clone();
-        let answer = transport.open(&outgoing).await?;
+        let answer = transport.open(&outgoing, &transport.retries).await?;
         let chunks = try_unfold((transport, answer), |(transport, mut answer)| async move {
             let chunk = answer.chunk().await.map_err(|error| transport.no_answer(&error))?;
             Ok(chunk.map(|chunk| (chunk.to_vec(), (transport, answer))))

@@ -58,9 +58,18 @@ impl Retries {
         if let Some(asked) = error.refusal().and_then(|refusal| refusal.retry_after) {
             return (asked <= self.longest_wait).then_some(asked);
         }
+        Some(self.pause(attempt, fraction))
+    }
+
+    /// The wait after so many attempts in vain, if the server does not ask for another.
+    pub(crate) fn pause(&self, attempt: u32, fraction: f64) -> Duration {
         let doubled = self.first_wait.saturating_mul(2_u32.saturating_pow(attempt - 1));
-        let spread = doubled.mul_f64(0.5 + fraction / 2.0);
-        Some(spread.min(self.longest_wait))
+        doubled.min(self.longest_wait).mul_f64(0.5 + fraction / 2.0)
+    }
+
+    /// For a stream that has lost its connection: nobody waits for an answer, so it is patient.
+    pub(crate) fn of_streams(&self) -> Self {
+        Self { attempts: self.attempts.saturating_mul(4), ..self.clone() }
     }
 }
 

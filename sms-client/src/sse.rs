@@ -17,26 +17,37 @@ pub(crate) struct FrameReader {
     unread: Vec<u8>,
     frame: Frame,
     has_data: bool,
+    last_id: Option<String>,
 }
 
 impl FrameReader {
     /// Takes a chunk, and gives the frames that it completes.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> Vec<Frame> {
-        self.unread.extend_from_slice(chunk);
+        let mut unread = std::mem::take(&mut self.unread);
+        unread.extend_from_slice(chunk);
         let mut frames = Vec::new();
-        while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
-            let rest = self.unread.split_off(end + 1);
-            let line = std::mem::replace(&mut self.unread, rest);
-            let line = String::from_utf8_lossy(&line);
-            frames.extend(self.line(line.trim_end_matches(['\n', '\r'])));
+        let mut rest = unread.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&rest[..end]);
+            frames.extend(self.line(line.trim_end_matches('\r')));
+            rest = &rest[end + 1..];
         }
+        self.unread = rest.to_vec();
         frames
+    }
+
+    /// The last id, of a frame with or without data: where to go on after what was read.
+    pub(crate) fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
     }
 
     /// An empty line completes a frame that has data.
     fn line(&mut self, line: &str) -> Option<Frame> {
         if line.is_empty() {
             let frame = std::mem::take(&mut self.frame);
+            if frame.id.is_some() {
+                self.last_id.clone_from(&frame.id);
+            }
             return std::mem::take(&mut self.has_data).then_some(frame);
         }
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
@@ -79,5 +90,18 @@ mod tests {
             let frames: Vec<Frame> = chunks.flat_map(|chunk| reader.push(chunk)).collect();
             assert_eq!(frames, expected, "in chunks of {size}");
         }
+    }
+
+    #[test]
+    fn a_frame_without_data_is_no_event_and_its_id_counts() {
+        let mut reader = FrameReader::default();
+        assert_eq!(reader.push(b"retry: 1000\nid: 1\n"), []);
+        assert_eq!(reader.last_id(), None, "it is not complete");
+        assert_eq!(reader.push(b"\n"), []);
+        assert_eq!(reader.last_id(), Some("1"));
+        assert_eq!(reader.push(b"event: a\ndata: b\n\n"), [frame(None, "a", "b")]);
+        assert_eq!(reader.last_id(), Some("1"));
+        assert_eq!(reader.push(b": still here\nid: 2\n\n"), []);
+        assert_eq!(reader.last_id(), Some("2"));
     }
 }

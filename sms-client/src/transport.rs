@@ -85,30 +85,28 @@ impl Transport {
             };
             match result {
                 Ok(bytes) => return Ok(bytes.into()),
-                Err(error) => self.wait_or_fail(attempt, error, outgoing.repeat).await?,
+                Err(error) => {
+                    wait_or_fail(&self.retries, attempt, error, outgoing.repeat).await?;
+                }
             }
             attempt += 1;
         }
     }
 
     /// Makes a request and gives its answer as soon as it begins.
-    pub(crate) async fn open(&self, outgoing: &Outgoing) -> Result<Response, Error> {
+    pub(crate) async fn open(
+        &self,
+        outgoing: &Outgoing,
+        retries: &Retries,
+    ) -> Result<Response, Error> {
         let mut attempt = 1;
         loop {
             match self.attempt(outgoing).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => self.wait_or_fail(attempt, error, outgoing.repeat).await?,
+                Err(error) => wait_or_fail(retries, attempt, error, outgoing.repeat).await?,
             }
             attempt += 1;
         }
-    }
-
-    async fn wait_or_fail(&self, attempt: u32, error: Error, repeat: Repeat) -> Result<(), Error> {
-        match self.retries.wait(attempt, &error, repeat, random_fraction()) {
-            Some(wait) => tokio::time::sleep(wait).await,
-            None => return Err(error),
-        }
-        Ok(())
     }
 
     async fn attempt(&self, outgoing: &Outgoing) -> Result<Response, Error> {
@@ -170,6 +168,19 @@ impl Transport {
     fn absolute(&self, path: String) -> String {
         if path.starts_with('/') { format!("{}{path}", self.server) } else { path }
     }
+}
+
+async fn wait_or_fail(
+    retries: &Retries,
+    attempt: u32,
+    error: Error,
+    repeat: Repeat,
+) -> Result<(), Error> {
+    match retries.wait(attempt, &error, repeat, random_fraction()) {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => return Err(error),
+    }
+    Ok(())
 }
 
 /// The envelope of an error.

@@ -62,7 +62,12 @@ pub(crate) struct Sheet {
     headings: ByteRecord,
     columns: Vec<Column>,
     rows_read: u64,
+    /// A row that was read and comes again.
+    put_back: Option<Person>,
 }
+
+/// A row, and the contact that it describes if it can be sent to the server.
+pub(crate) type Person = (Row, Option<ContactInput>);
 
 fn reader(file: &Path, delimiter: u8) -> Result<Reader<BufReader<File>>, Failure> {
     let opened = File::open(file).map_err(Failure::file(file))?;
@@ -87,7 +92,7 @@ impl Sheet {
         let texts: Vec<String> = headings.iter().map(heading).collect();
         let columns = columns(&texts, phone_column)
             .map_err(|problem| Failure::Content { file: file.to_owned(), problem })?;
-        Ok(Self { file: file.to_owned(), reader, headings, columns, rows_read: 0 })
+        Ok(Self { file: file.to_owned(), reader, headings, columns, rows_read: 0, put_back: None })
     }
 
     pub(crate) fn headings(&self) -> &ByteRecord {
@@ -105,8 +110,11 @@ impl Sheet {
         Ok(())
     }
 
-    /// The next row, and the contact that it describes if it can be sent to the server.
-    pub(crate) fn next(&mut self) -> Result<Option<(Row, Option<ContactInput>)>, Failure> {
+    /// The next row.
+    pub(crate) fn next(&mut self) -> Result<Option<Person>, Failure> {
+        if let Some(person) = self.put_back.take() {
+            return Ok(Some(person));
+        }
         let mut cells = ByteRecord::new();
         if !self.reader.read_byte_record(&mut cells).map_err(unreadable(&self.file))? {
             return Ok(None);
@@ -118,6 +126,11 @@ impl Sheet {
             Err(problem) => (Err(problem), None),
         };
         Ok(Some((Row { number: self.rows_read, cells, contact }, input)))
+    }
+
+    /// Has a row come again.
+    pub(crate) fn put_back(&mut self, person: Person) {
+        self.put_back = Some(person);
     }
 }
 

@@ -120,6 +120,31 @@ fn an_import_goes_in_portions_and_on_after_a_kill_and_counts_every_row_once() {
 }
 
 #[test]
+fn rows_of_any_size_go_into_requests_that_the_api_takes() {
+    let proxy = Proxy::start(0);
+    let home = Home::with_key(&server::account(1).live).with("SMS_API_URL", &proxy.url);
+    // Two of them together are more than a request may have, and the third alone is.
+    let mut text = String::from("phone,first_name,about\n");
+    for (row, kilobytes) in [(1, 5_000), (2, 5_000), (3, 9_000), (4, 1)] {
+        let about = "x".repeat(kilobytes * 1_024);
+        writeln!(text, "0740000000{row},Ada,{about}").unwrap();
+    }
+    std::fs::write(home.file("people.csv"), text).unwrap();
+    let ran = home.run(&["contacts", "import", "people.csv"]).assert(8);
+    assert_eq!((rows_of(&proxy.next()), rows_of(&proxy.next())), (1, 2));
+    // The server refuses long fields row by row, and takes the others.
+    assert_eq!(ran.out.trim(), "imported 4 rows, 1 created, 3 refused");
+    let report = std::fs::read_to_string(home.file("people.rejected.csv")).unwrap();
+    let reasons: Vec<&str> = report
+        .lines()
+        .skip(1)
+        .map(|line| line.splitn(3, ',').nth(1).unwrap().split(':').next().unwrap())
+        .collect();
+    assert!(reasons[2].starts_with("the row has 92"), "{reasons:?}");
+    assert!(reasons[2].ends_with("bytes, too many for a request"), "{reasons:?}");
+}
+
+#[test]
 fn an_import_again_begins_again_and_changes_nothing() {
     let home = Home::with_key(&server::account(1).live);
     std::fs::write(home.file("people.csv"), people(9)).unwrap();

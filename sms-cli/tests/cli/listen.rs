@@ -19,7 +19,7 @@ fn body(n: u32) -> String {
     )
 }
 
-/// A server with two events after the newest one. It closes the stream after the first.
+/// A server with two events to come. It ends the stream after the first.
 fn events() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -34,27 +34,22 @@ fn events() -> String {
 fn answer(mut socket: TcpStream) {
     let request = read(&socket);
     let path = request.head.split_whitespace().nth(1).unwrap();
+    assert_eq!(path, "/api/v1/events/stream");
     assert_eq!(request.header("authorization"), "Bearer cc_test_1");
     let frame = |n: u32| {
         let body = body(n);
-        format!(": alive\n\nid: pos{n}\nevent: opt_out.created\ndata: {body}\n\n")
+        format!(": still here\n\nid: pos{n}\nevent: opt_out.created\ndata: {body}\n\n")
     };
-    let (kind, text) = match path {
-        "/api/v1/events?limit=1" => {
-            let newest = body(0).replace("{\"id\"", "{\"position\":\"pos0\",\"id\"");
-            let page = format!("{{\"data\":[{newest}],\"meta\":{{\"next_cursor\":\"pos0\"}}}}");
-            ("application/json", page)
-        }
-        "/api/v1/events/stream?after=pos0" => {
-            let closed = "event: closed\ndata: {\"reason\":\"stopping\"}\n\n";
-            ("text/event-stream", frame(1) + closed)
-        }
-        "/api/v1/events/stream?after=pos1" => ("text/event-stream", frame(2)),
-        other => panic!("{other}"),
+    let text = if request.head.to_lowercase().contains("\r\nlast-event-id: pos1\r\n") {
+        frame(2)
+    } else {
+        let ended = "event: stream.ended\ndata: {\"reason\":\"server_stopping\"}\n\n";
+        format!("retry: 1000\nid: pos0\n\n{}{ended}", frame(1))
     };
     let length = text.len();
-    let head = format!("Content-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close");
-    write!(socket, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{text}").unwrap();
+    let head = format!("Content-Length: {length}\r\nConnection: close");
+    let kind = "Content-Type: text/event-stream";
+    write!(socket, "HTTP/1.1 200 OK\r\n{kind}\r\n{head}\r\n\r\n{text}").unwrap();
 }
 
 #[test]

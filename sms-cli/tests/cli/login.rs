@@ -1,6 +1,7 @@
 //! Keys: where they are kept, and which one is used.
 
 use std::fs;
+use std::net::TcpListener;
 
 use crate::home::{Home, mode};
 use crate::server;
@@ -55,6 +56,25 @@ fn profiles_hold_several_keys_and_the_environment_goes_before_them() {
     let home = home.with("SMS_API_URL", "http://127.0.0.1:9");
     home.run(&["status"]).assert(7);
     assert_eq!(balance(&home, &["--url", &url]), 22);
+}
+
+#[test]
+fn a_saved_key_goes_to_its_own_server_and_to_no_other() {
+    let keys = server::account(5);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let named = format!("http://{}", other.local_addr().unwrap());
+    let home = Home::new();
+    home.run_with(&["login", "--url", &server::url()], &keys.live).assert(0);
+    let ran = home.run(&["status", "--url", &named]).assert(3);
+    assert!(ran.err.contains(&format!("sms login --url {named}")), "{ran:?}");
+    other.set_nonblocking(true).unwrap();
+    assert!(other.accept().is_err(), "nobody came");
+    for same in [format!("{}/", server::url()), format!("{}/api/v1", server::url())] {
+        home.run(&["status", "--url", &same]).assert(0);
+    }
+    let home = home.with("SMS_API_URL", &named);
+    home.run(&["send", "07700 900123", "--body", "Hello", "--yes"]).assert(3);
+    assert!(other.accept().is_err(), "nobody came");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use serde_json::json;
 use sms_client::event::{Event, EventFilter, EventType};
-use sms_client::{ApiKey, Client, Retries};
+use sms_client::{ApiKey, Client, Error, Retries};
 
 use crate::script::{Script, Turn};
 
@@ -30,77 +30,87 @@ fn client(script: &Script) -> Client {
     Client::with_retries(&script.url, &ApiKey::from("cc_test_1"), retries).unwrap()
 }
 
+fn opening(id: &str) -> String {
+    format!("retry: 1000\nid: {id}\n\n")
+}
+
+fn ended(id: &str) -> String {
+    format!("id: {id}\nevent: stream.ended\ndata: {{\"reason\":\"server_stopping\"}}\n\n")
+}
+
+async fn positions(events: impl Stream<Item = Result<Event, Error>>, count: usize) -> Vec<String> {
+    let events = events.take(count).map(|event| event.unwrap().position.unwrap());
+    events.map(|position| position.as_str().to_owned()).collect().await
+}
+
 #[tokio::test]
-async fn a_stream_goes_on_after_the_last_event_when_its_connection_ends() {
-    let closed = "event: closed\ndata: {\"reason\":\"stopping\"}\n\n";
+async fn a_stream_goes_on_after_the_last_id_when_its_connection_ends() {
     let script = Script::start(vec![
-        stream(frame(1) + ": still here\n\n" + &frame(2) + closed),
-        stream(frame(3)),
+        stream(opening("pos0") + &frame(1) + ": still here\n\n" + &frame(2) + &ended("pos2")),
+        // It breaks, after a comment behind events of other types.
+        stream(opening("pos2") + ": still here\nid: pos5\n\nid: pos6\ndata: cut"),
+        Turn::Break,
+        Turn::Answer(
+            503,
+            "",
+            json!({ "error": { "code": "unavailable", "message": "" } }).to_string(),
+        ),
+        stream(opening("pos5") + "event: stream.news\ndata: {}\n\n" + &frame(7)),
     ])
     .await;
     let filter = EventFilter { types: vec![EventType::OptOutCreated], after: Some("pos0".into()) };
     let events = client(&script).event_stream(&filter).await.unwrap();
-    let events: Vec<Event> = events.take(3).map(Result::unwrap).collect().await;
-    let positions = events.iter().map(|event| event.position.as_ref().unwrap().as_str());
-    assert_eq!(positions.collect::<Vec<_>>(), ["pos1", "pos2", "pos3"]);
-    assert_eq!(events[0].body().unwrap(), body(1), "byte for byte what endpoints get");
+    assert_eq!(positions(events, 3).await, ["pos1", "pos2", "pos7"]);
     let asked = script.asked();
-    let line = "GET /api/v1/events/stream?types=opt_out.created&after=pos0 HTTP/1.1";
-    assert_eq!(asked[0].line(), line);
-    assert_eq!(asked[1].line(), line.replace("pos0", "pos2"));
+    for one in &asked {
+        assert_eq!(
+            one.line(),
+            "GET /api/v1/events/stream?types=opt_out.created&after=pos0 HTTP/1.1"
+        );
+    }
+    let last_ids: Vec<Option<&str>> = asked.iter().map(|one| one.header("last-event-id")).collect();
+    assert_eq!(last_ids, [None, Some("pos2"), Some("pos5"), Some("pos5"), Some("pos5")]);
 }
 
 #[tokio::test]
-async fn a_stream_from_now_on_begins_after_the_newest_event() {
-    let mut newest: serde_json::Value = serde_json::from_str(&body(7)).unwrap();
-    newest["position"] = json!("pos7");
-    let page = json!({ "data": [newest], "meta": { "next_cursor": "pos7" } }).to_string();
-    let script = Script::start(vec![Turn::Answer(200, "", page), stream(frame(8))]).await;
+async fn an_event_is_byte_for_byte_what_endpoints_get() {
+    let script = Script::start(vec![stream(opening("pos0") + &frame(1))]).await;
     let mut events = client(&script).event_stream(&EventFilter::default()).await.unwrap();
-    assert_eq!(events.next().await.unwrap().unwrap().id.as_str(), "evt_8");
+    assert_eq!(events.next().await.unwrap().unwrap().body().unwrap(), body(1));
+}
+
+#[tokio::test]
+async fn a_stream_from_now_on_that_lost_its_connection_before_an_event_goes_on_from_then() {
+    let script = Script::start(vec![stream(opening("pos7")), stream(frame(8))]).await;
+    let events = client(&script).event_stream(&EventFilter::default()).await.unwrap();
+    assert_eq!(positions(events, 1).await, ["pos8"]);
     let asked = script.asked();
-    assert_eq!(asked[0].line(), "GET /api/v1/events?limit=1 HTTP/1.1");
-    assert_eq!(asked[1].line(), "GET /api/v1/events/stream?after=pos7 HTTP/1.1");
+    assert_eq!(asked[0].line(), "GET /api/v1/events/stream HTTP/1.1");
+    assert_eq!(asked[1].header("last-event-id"), Some("pos7"));
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_the_stream_is_heard() {
-    let error = json!({ "error": { "code": "forbidden", "message": "not with this key" } });
-    let script = Script::start(vec![Turn::Answer(403, "", error.to_string())]).await;
-    let filter = EventFilter { after: Some("pos0".into()), ..EventFilter::default() };
-    let refused = client(&script).event_stream(&filter).await.err().unwrap();
-    assert_eq!(refused.to_string(), "not with this key");
-}
-
-#[tokio::test]
-async fn a_server_that_only_lists_events_is_asked_again_and_again() {
-    let page = |numbers: &[u32]| {
-        let event = |n: &u32| {
-            let mut event: serde_json::Value = serde_json::from_str(&body(*n)).unwrap();
-            event["position"] = json!(format!("pos{n}"));
-            event
-        };
-        let events: Vec<serde_json::Value> = numbers.iter().map(event).collect();
-        let page = json!({ "data": events, "meta": { "next_cursor": null } });
-        Turn::Answer(200, "", page.to_string())
-    };
-    let error = json!({ "error": { "code": "not_found", "message": "no such path" } });
-    let none = Turn::Answer(404, "", error.to_string());
-    let script = Script::start(vec![page(&[]), none, page(&[1, 2]), page(&[]), page(&[3])]).await;
+async fn an_event_without_a_position_does_not_lose_the_place() {
+    let without = format!("event: opt_out.created\ndata: {}\n\n", body(2));
+    let script = Script::start(vec![stream(frame(1) + &without), stream(frame(3))]).await;
     let events = client(&script).event_stream(&EventFilter::default()).await.unwrap();
     let events: Vec<Event> = events.take(3).map(Result::unwrap).collect().await;
-    let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
-    assert_eq!(ids, ["evt_1", "evt_2", "evt_3"]);
-    let asked: Vec<String> = script.asked().iter().map(|one| one.line().to_owned()).collect();
-    let start = "0".repeat(26);
-    assert_eq!(
-        asked,
-        [
-            "GET /api/v1/events?limit=1 HTTP/1.1".to_owned(),
-            format!("GET /api/v1/events/stream?after={start} HTTP/1.1"),
-            format!("GET /api/v1/events?after={start}&limit=100 HTTP/1.1"),
-            "GET /api/v1/events?after=pos2&limit=100 HTTP/1.1".to_owned(),
-            "GET /api/v1/events?after=pos2&limit=100 HTTP/1.1".to_owned(),
-        ]
-    );
+    assert_eq!(events[1].position, None);
+    assert_eq!(script.asked()[1].header("last-event-id"), Some("pos1"));
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_the_stream_is_heard_at_once_and_later() {
+    let error = || {
+        let error = json!({ "error": { "code": "forbidden", "message": "not with this key" } });
+        Turn::Answer(403, "", error.to_string())
+    };
+    let script = Script::start(vec![error(), stream(frame(1) + &ended("pos1")), error()]).await;
+    let filter = EventFilter::default();
+    let refused = client(&script).event_stream(&filter).await.err().unwrap();
+    assert_eq!(refused.to_string(), "not with this key");
+    let mut events = client(&script).event_stream(&filter).await.unwrap();
+    assert!(events.next().await.unwrap().is_ok());
+    assert_eq!(events.next().await.unwrap().unwrap_err().to_string(), "not with this key");
+    assert!(events.next().await.is_none());
 }
