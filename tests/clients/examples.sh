@@ -30,6 +30,13 @@ is_listening() {
   return 1
 }
 
+# break_off PORT: sends the beginning of a body, and leaves.
+break_off() {
+  exec 3<>"/dev/tcp/127.0.0.1/$1"
+  printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{' >&3
+  exec 3>&-
+}
+
 # run_example PROGRAM SENDER RECEIVER
 run_example() {
   local port secret seen=$build/seen receiver_id status=1
@@ -39,7 +46,7 @@ run_example() {
     sed -n 's/.*"secret":"\([^"]*\)".*/\1/p')
   SMS_WEBHOOK_SECRET=$secret "$1" "$3" "$port" >"$seen" 2>&1 &
   receiver_id=$!
-  if is_listening "$port" &&
+  if is_listening "$port" && break_off "$port" &&
     SMS_API_URL=$SMS_URL SMS_API_KEY=$SMS_KEY "$1" "$2" '07700 900123' 'Your table is ready' &&
     wait_for "$seen" 'message.sent msg_' && wait_for "$seen" 'message.delivered msg_' &&
     [ "$(curl -s -o /dev/null -w '%{http_code}' -d '{}' -H 'webhook-signature: v1,AAAA' \
