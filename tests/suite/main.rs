@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod event_race;
 mod held;
 mod journal;
 mod rig;
