@@ -164,7 +164,8 @@ impl Portion {
             let json = input.as_ref().map(serde_json::to_vec).transpose().map_err(Error::from)?;
             let bytes = json.map_or(0, |json| json.len() + 1);
             if bytes > PORTION_BYTES {
-                row.contact = Err(format!("the row has {bytes} bytes, too many for a request"));
+                let problem = format!("it takes {bytes} bytes instead of at most {PORTION_BYTES}");
+                row.contact = Err(problem);
             } else if portion.bytes + bytes > PORTION_BYTES {
                 sheet.put_back((row, input));
                 break;

@@ -39,7 +39,7 @@ const ACCOUNTS: usize = 2;
 /// By list and by stream, for each account.
 const FOLLOWERS_OF_EACH_KIND: u64 = 3;
 /// Far longer than a run takes.
-const BOUND: Duration = Duration::from_secs(120);
+const BOUND: Duration = Duration::from_mins(2);
 /// The words of the last message of each account.
 const THE_END: &str = "The end";
 
@@ -87,8 +87,8 @@ fn count(figure: &AtomicUsize) {
     figure.fetch_add(1, Ordering::Relaxed);
 }
 
-fn below(random: &SeededRandom, bound: u64) -> u64 {
-    random.next_u64() % bound
+fn below(random: &SeededRandom, bound: usize) -> usize {
+    usize::try_from(random.next_u64() % bound as u64).unwrap()
 }
 
 impl Server {
@@ -168,7 +168,7 @@ async fn writer(
 ) {
     let random = SeededRandom::new(seed);
     for _ in 0..rounds {
-        let business = businesses[below(&random, ACCOUNTS as u64) as usize].clone();
+        let business = businesses[below(&random, ACCOUNTS)].clone();
         let dice = random.next_u64();
         let mut write = tokio::spawn(Server::write(server.sms.clone(), business, dice));
         count(&figures.writes);
@@ -176,7 +176,7 @@ async fn writer(
         if fate < 2 {
             count(&figures.kills);
             // Somewhere in the middle of it.
-            let _ = timeout(Duration::from_millis(below(&random, 15)), &mut write).await;
+            let _ = timeout(Duration::from_millis(random.next_u64() % 15), &mut write).await;
             if fate == 0 { server.cut_off().await } else { write.abort() }
         }
         if !matches!(write.await, Ok(Ok(()))) {
@@ -193,7 +193,7 @@ fn seen(event: &LoggedEvent) -> Seen {
     (event.position.to_string(), event.event.id.to_string())
 }
 
-fn page_after(after: Position, limit: u64) -> EventRequest {
+fn page_after(after: Position, limit: usize) -> EventRequest {
     let limit = Limit::new(u32::try_from(limit).unwrap()).unwrap();
     EventRequest { kinds: Kinds::all(), from: ReadFrom::After(after), limit }
 }
@@ -203,10 +203,10 @@ async fn by_list(servers: Vec<Arc<Server>>, business: Business, seed: u64) -> Ve
     let random = SeededRandom::new(seed);
     let (mut all, mut at) = (Vec::new(), Position::START);
     loop {
-        let server = &servers[below(&random, SERVERS as u64) as usize];
+        let server = &servers[below(&random, SERVERS)];
         let account = server.sms.account(business.id, Mode::Live);
         // Some remember the end of the log, as a stream does.
-        let end = if seed % 2 == 0 { account.event_end().await.ok() } else { None };
+        let end = if seed.is_multiple_of(2) { account.event_end().await.ok() } else { None };
         let asked = page_after(at, 1 + below(&random, 100));
         let Ok(page) = account.event_list(asked).await else { continue };
         all.extend(page.items.iter().map(seen));
@@ -214,13 +214,12 @@ async fn by_list(servers: Vec<Arc<Server>>, business: Business, seed: u64) -> Ve
             return all;
         }
         at = page.items.last().map_or(at, |event| event.position);
-        match page.next {
-            Some(next) => at = next,
-            None => {
-                at = end.unwrap_or(at).max(at);
-                // It polls.
-                sleep(Duration::from_millis(3)).await;
-            }
+        if let Some(next) = page.next {
+            at = next;
+        } else {
+            at = end.unwrap_or(at).max(at);
+            // It polls.
+            sleep(Duration::from_millis(3)).await;
         }
     }
 }
@@ -238,10 +237,10 @@ async fn by_stream(
     let mut filter = EventFilter { types: Vec::new(), after: Some("0".repeat(26).as_str().into()) };
     let mut all = Vec::new();
     loop {
-        let server = &servers[below(&random, SERVERS as u64) as usize];
+        let server = &servers[below(&random, SERVERS)];
         let client = Client::with_retries(&server.url, &business.key, retries.clone()).unwrap();
         let stream = client.event_stream(&filter).await.unwrap();
-        let mut stream = stream.take(1 + below(&random, 200) as usize);
+        let mut stream = stream.take(1 + below(&random, 200));
         while let Some(event) = stream.next().await {
             let event: Event = event.unwrap();
             let position = event.position.clone().unwrap();
@@ -362,8 +361,8 @@ async fn race(rounds: usize, sabotage: &'static str, bound: Duration) -> Outcome
         }
     }
     let mut writers = JoinSet::new();
-    for seed in 0..(SERVERS * WRITERS_OF_EACH) as u64 {
-        let server = Arc::clone(&servers[seed as usize % SERVERS]);
+    for number in 0..SERVERS * WRITERS_OF_EACH {
+        let (server, seed) = (Arc::clone(&servers[number % SERVERS]), number as u64);
         writers.spawn(writer(server, businesses.clone(), seed, rounds, Arc::clone(&figures)));
     }
     while let Some(ended) = writers.join_next().await {

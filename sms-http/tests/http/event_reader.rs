@@ -33,9 +33,7 @@ impl Reader {
     pub(crate) async fn open(ask: Ask) -> Self {
         let answer = ask.unread().await;
         let (parts, body) = answer.into_parts();
-        if parts.status != 200 {
-            panic!("{}: {}", parts.status, body.into_string().await.unwrap());
-        }
+        assert_eq!(parts.status, 200);
         let body = body.into_bytes_stream().map(|chunk| chunk.map(|chunk| chunk.to_vec())).boxed();
         let headers = parts.headers;
         let mut own = Self { headers, body, read: String::new(), taken: 0, last_id: String::new() };
