@@ -1,9 +1,18 @@
 //! The pages of an account.
 
+pub(crate) mod contact;
+mod contact_form;
+mod contact_table;
+pub(crate) mod contacts;
+pub(crate) mod import;
 mod keyword_form;
 pub(crate) mod keywords;
 pub(crate) mod links;
+pub(crate) mod list;
 mod list_choice;
+mod list_form;
+pub(crate) mod list_people;
+pub(crate) mod lists;
 pub(crate) mod opt_outs;
 pub(crate) mod senders;
 pub(crate) mod templates;

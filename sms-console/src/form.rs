@@ -1,13 +1,28 @@
 //! What a form sends, and what the service says is wrong with it.
 
+use bytes::Bytes;
 use form_urlencoded::parse;
 use sms_core::Error;
+
+use crate::multipart::{self, Parts};
 
 /// The fields of a form, in their order.
 ///
 /// Handlers of places get one only if it brought the token of their session.
 #[derive(Clone, Default)]
-pub struct Form(Vec<(String, String)>);
+pub struct Form {
+    fields: Vec<(String, String)>,
+    files: Vec<(String, SentFile)>,
+}
+
+/// A file that a form brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentFile {
+    /// Its name where it came from.
+    pub name: String,
+    /// Its content.
+    pub bytes: Bytes,
+}
 
 /// Whether a box was ticked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +41,22 @@ impl Form {
     /// Reads the body of a form; `None` if it is no text.
     pub fn read(body: &[u8]) -> Option<Self> {
         std::str::from_utf8(body).ok()?;
-        Some(Self(parse(body).into_owned().collect()))
+        Some(Self { fields: parse(body).into_owned().collect(), files: Vec::new() })
+    }
+
+    /// Reads the body of a form that may bring files; `None` if it cannot be read.
+    pub(crate) async fn of(body: &Bytes) -> Option<Self> {
+        if !multipart::is_multipart(body) {
+            return Self::read(body);
+        }
+        let Parts { fields, files } = multipart::parts_of(body).await?;
+        Some(Self { fields, files })
+    }
+
+    /// The file that a field brought; `None` if none was chosen.
+    pub fn file(&self, name: &str) -> Option<&SentFile> {
+        let mut files = self.files.iter();
+        files.find(|(own, file)| own == name && !file.name.is_empty()).map(|(_, file)| file)
     }
 
     /// The text of a field, trimmed, with the line ends of texts; empty if it was not sent.
@@ -36,7 +66,7 @@ impl Form {
 
     /// The text of a field as it was typed, such as one in which spaces count.
     pub fn raw(&self, name: &str) -> &str {
-        let mut fields = self.0.iter();
+        let mut fields = self.fields.iter();
         fields.find(|(own, _)| own == name).map(|(_, value)| &**value).unwrap_or_default()
     }
 
@@ -53,13 +83,13 @@ impl Form {
 
     /// All values that a field has, trimmed, without those that are empty.
     pub fn all(&self, name: &str) -> Vec<&str> {
-        let own = self.0.iter().filter(|(own, _)| own == name);
+        let own = self.fields.iter().filter(|(own, _)| own == name);
         own.map(|(_, value)| value.trim()).filter(|value| !value.is_empty()).collect()
     }
 
     /// Whether a box was ticked.
     pub fn checked(&self, name: &str) -> Choice {
-        if self.0.iter().any(|(own, _)| own == name) { Choice::Yes } else { Choice::No }
+        if self.fields.iter().any(|(own, _)| own == name) { Choice::Yes } else { Choice::No }
     }
 
     /// The fields whose names begin with `prefix`, with the rest of their names.
@@ -67,7 +97,7 @@ impl Form {
         &'a self,
         prefix: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let own = self.0.iter();
+        let own = self.fields.iter();
         own.filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.trim())))
     }
 }
@@ -75,7 +105,7 @@ impl Form {
 /// Shows the names, never what was typed.
 impl std::fmt::Debug for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+        f.debug_list().entries(self.fields.iter().map(|(name, _)| name)).finish()
     }
 }
 

@@ -29,6 +29,7 @@ pub mod format;
 pub mod frame;
 mod key;
 mod kind;
+mod multipart;
 pub mod navigation;
 pub mod part;
 pub mod place;

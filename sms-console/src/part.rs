@@ -11,6 +11,7 @@ pub mod icon;
 pub mod notice;
 pub mod pager;
 pub mod progress;
+pub mod stat;
 pub mod state;
 pub mod table;
 pub mod textbox;

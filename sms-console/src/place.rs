@@ -67,7 +67,7 @@ impl Place {
         if self.method == Method::GET {
             return (self.handler)(visit).await;
         }
-        let form = Form::read(body).ok_or(Trouble::BadForm("readable text"))?;
+        let form = Form::of(body).await.ok_or(Trouble::BadForm("readable text"))?;
         if is_signed_in(&visit) && !is_own(form.text("csrf"), visit.csrf()) {
             return Err(Trouble::WrongCsrf);
         }

@@ -8,8 +8,14 @@ use crate::place::Place;
 /// Every place, for a server to mount.
 pub fn places() -> Vec<Place> {
     [
+        account::contact::places(),
+        account::contacts::places(),
+        account::import::places(),
         account::keywords::places(),
         account::links::places(),
+        account::list::places(),
+        account::list_people::places(),
+        account::lists::places(),
         account::opt_outs::places(),
         account::senders::places(),
         account::templates::places(),

@@ -28,10 +28,16 @@ macro_rules! said {
 
 // One line each, in alphabetical order.
 said! {
+    ContactAdded = "contact-added": "The contact was added.",
+    ContactDeleted = "contact-deleted": "The contact was deleted.",
     KeywordDeleted = "keyword-deleted": "The keyword is deleted.",
     KeywordSaved = "keyword-saved": "The keyword is saved.",
+    ListDeleted = "list-deleted": "The list was deleted.",
+    ListMade = "list-made": "The list was made.",
     OptOutAdded = "opt-out-added": "The number is not texted any more.",
     OptOutRemoved = "opt-out-removed": "The opt-out is removed.",
+    PeopleAdded = "people-added": "They were added.",
+    Saved = "saved": "Saved.",
     SenderNameAsked = "sender-name-asked": "The name waits for its review.",
     SignedOut = "signed-out": "You are signed out.",
     TemplateDeleted = "template-deleted": "The template is deleted.",

@@ -6,21 +6,23 @@ import { historyMake } from '../src/history.js';
 import { job, stage } from '../src/setup.js';
 
 const here = stage({}, historyMake);
+const withoutScript = { javaScriptEnabled: false };
 
 /** @param {string} text */
 const csv = (text) => ({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
 
 job(here, 'a contact is added, edited, put on a list and deleted', 'live', '/console/contacts',
   async (page, server) => {
-    await page.getByRole('button', { name: 'Add a contact' }).click();
+    await page.getByRole('link', { name: 'Add a contact' }).click();
     await page.getByLabel('Mobile number').fill('07700 900401');
     await page.getByLabel('First name').fill('Bread');
-    await page.getByRole('button', { name: 'Add a custom field' }).click();
-    await page.getByLabel('Field name').fill('van');
-    await page.getByLabel('Value').fill('green');
-    await page.getByRole('dialog').getByRole('button', { name: 'Add the contact' }).click();
+    await page.getByText('Add custom fields').click();
+    await page.getByLabel('Field name', { exact: true }).fill('van');
+    await page.getByLabel('Value', { exact: true }).fill('green');
+    await page.getByRole('button', { name: 'Add the contact' }).click();
     await page.getByRole('heading', { name: 'Bread' }).waitFor();
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByText('The contact was added.').waitFor();
+    await page.getByRole('link', { name: 'Edit' }).click();
     await page.getByLabel('Last name').fill('van');
     await page.getByLabel('van', { exact: true }).fill('blue');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -32,51 +34,125 @@ job(here, 'a contact is added, edited, put on a list and deleted', 'live', '/con
     assert.equal(contact.custom.van, 'blue');
     await page.getByRole('button', { name: 'Remove from Suppliers' }).click();
     await page.getByText('On no list.').waitFor();
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete the contact' }).click();
     await page.getByRole('heading', { name: 'Contacts', exact: true }).waitFor();
     assert.equal((await server.api('GET', '/contacts?q=07700900401')).data.length, 0);
   });
 
-job(here, 'what is wrong with a contact is said beside its field', 'live', '/console/contacts',
+job(here, 'what is wrong with a contact is said beside its field', 'live', '/console/contacts/new',
   async (page) => {
-    await page.getByRole('button', { name: 'Add a contact' }).click();
+    await page.getByLabel('First name').fill('Night');
+    const missing = page.getByLabel('Mobile number');
     await page.getByRole('button', { name: 'Add the contact' }).click();
-    await page.getByText('This is needed.').waitFor();
-    await page.getByLabel('Mobile number').fill('020 7946 0000');
+    assert.equal(await missing.evaluate((input) => input.matches(':invalid:focus')), true);
+    await missing.fill('020 7946 0000');
     await page.getByRole('button', { name: 'Add the contact' }).click();
     await page.locator('.problem:visible').waitFor();
-    assert.equal(await page.getByLabel('Mobile number').getAttribute('aria-invalid'), 'true');
+    const number = page.getByLabel('Mobile number');
+    assert.equal(await number.getAttribute('aria-invalid'), 'true');
+    assert.equal(await number.inputValue(), '020 7946 0000');
+    assert.equal(await page.getByLabel('First name').inputValue(), 'Night');
+    await page.getByLabel('Mobile number').fill('07700 900100');
+    await page.getByRole('button', { name: 'Add the contact' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'already exists' });
+    await alert.getByRole('link', { name: 'Open that contact' }).click();
+    await page.getByRole('heading', { name: 'Front desk' }).waitFor();
+  });
+
+job(here, 'a custom field is emptied, and several are added at once', 'live',
+  '/console/contacts/new', async (page, server) => {
+    await page.getByLabel('Mobile number').fill('07700 900402');
+    await page.getByText('Add custom fields').click();
+    for (const [place, name] of [['', 'van'], [' 2', 'round'], [' 3', 'Bad name']]) {
+      await page.getByLabel(`Field name${place}`, { exact: true }).fill(name);
+      await page.getByLabel(`Value${place}`, { exact: true }).fill('7');
+    }
+    await page.getByRole('button', { name: 'Add the contact' }).click();
+    await page.locator('.problem:visible').filter({ hasText: 'a-z' }).waitFor();
+    await page.getByLabel('Field name 3', { exact: true }).fill('bread');
+    await page.getByRole('button', { name: 'Add the contact' }).click();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('round', { exact: true }).fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    const [contact] = (await server.api('GET', '/contacts?q=07700900402')).data;
+    assert.deepEqual(contact.custom, { van: '7', bread: '7' });
   });
 
 job(here, 'the search is in the address', 'live', '/console/contacts', async (page) => {
   await page.getByLabel('Name, number or email').fill('porter');
-  await page.getByRole('link', { name: 'Night porter' }).waitFor();
+  await page.getByLabel('Name, number or email').press('Enter');
   await page.getByRole('link', { name: 'Front desk' }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Night porter' }).waitFor();
   assert.match(page.url(), /q=porter/);
   await page.reload();
   assert.equal(await page.getByLabel('Name, number or email').inputValue(), 'porter');
 });
 
+job(here, 'contacts are paged, and the pages keep the search', 'live', '/console/contacts',
+  async (page, server) => {
+    const rows = Array.from({ length: 60 }, (_, index) => ({
+      phone: `07702 ${String(100_000 + index)}`, first_name: 'Paged', last_name: `No ${index}`,
+    }));
+    await server.api('POST', '/contacts/import', { rows });
+    await page.goto(`${server.base}/console/contacts?q=paged`);
+    const seen = new Set();
+    for (const count of [25, 25, 10]) {
+      const links = await page.getByRole('link', { name: /^Paged No/ }).allInnerTexts();
+      assert.equal(links.length, count);
+      for (const link of links) seen.add(link);
+      if (count === 25) await page.getByRole('link', { name: 'Older' }).click();
+      await page.waitForURL((url) => count === 10 || url.searchParams.has('cursor'));
+    }
+    assert.equal(seen.size, 60);
+  });
+
 job(here, 'a list is made, filled and emptied', 'live', '/console/lists', async (page) => {
-  await page.getByRole('button', { name: 'Make a list' }).click();
+  await page.getByRole('link', { name: 'Make a list' }).click();
   await page.getByLabel('Name').fill('Neighbours');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make the list' }).click();
+  await page.getByRole('button', { name: 'Make the list' }).click();
   await page.getByRole('heading', { name: 'Neighbours' }).waitFor();
-  await page.getByRole('button', { name: 'Add people' }).click();
+  await page.getByRole('link', { name: 'Add people' }).click();
   await page.getByLabel('Numbers').fill('07700 900411\n07700 900412, nonsense');
   await page.getByRole('button', { name: 'Add them' }).click();
-  await page.getByText('These are not UK mobile numbers').waitFor();
-  await page.getByText('nonsense').waitFor();
-  await page.getByRole('button', { name: 'Close' }).click();
+  const alert = page.getByRole('alert');
+  await alert.getByText('2 people were added').waitFor();
+  await alert.getByText('These are not UK mobile numbers').waitFor();
+  assert.equal(await page.getByLabel('Numbers').inputValue(), 'nonsense');
+  await page.getByRole('link', { name: 'Back to the list' }).click();
   await page.getByText('2 contacts').waitFor();
   await page.getByRole('button', { name: 'Remove 07700 900411 from the list' }).click();
   await page.getByText('1 contact', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('link', { name: 'Rename' }).click();
+  await page.getByLabel('About').fill('Who live near');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('1 contact. Who live near').waitFor();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('Its contacts stay in the address book.').waitFor();
   await page.getByRole('button', { name: 'Delete the list' }).click();
   await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
 });
+
+job(here, 'contacts and lists work without script', 'live', '/console/contacts',
+  async (page, server) => {
+    await page.getByRole('link', { name: 'Add a contact' }).click();
+    await page.getByLabel('Mobile number').fill('07700 900403');
+    await page.getByLabel('First name').fill('Quiet');
+    await page.getByRole('button', { name: 'Add the contact' }).click();
+    await page.getByRole('heading', { name: 'Quiet' }).waitFor();
+    await page.getByLabel('Add to a list').selectOption({ label: 'Suppliers' });
+    await page.getByRole('button', { name: 'Add to the list' }).click();
+    await page.getByRole('link', { name: 'Suppliers' }).click();
+    await page.getByRole('button', { name: 'Remove Quiet from the list' }).click();
+    await page.getByText('Nobody is on this list').waitFor();
+    await page.goto(`${server.base}/console/contacts?q=07700900403`);
+    await page.getByRole('link', { name: 'Quiet' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete the contact' }).click();
+    await page.getByText('The contact was deleted.').waitFor();
+    assert.equal((await server.api('GET', '/contacts?q=07700900403')).data.length, 0);
+  }, withoutScript);
 
 job(here, 'a CSV file is imported, and the rows that failed can be downloaded', 'live',
   '/console/contacts/import', async (page, server) => {
@@ -86,17 +162,47 @@ job(here, 'a CSV file is imported, and the rows that failed can be downloaded', 
     assert.equal(await page.getByLabel('Mobile', { exact: true }).inputValue(), 'phone');
     assert.equal(await page.getByLabel('Given name').inputValue(), 'first_name');
     await page.getByRole('table').getByText('Corner "window"').waitFor();
+    await page.getByLabel('Mobile', { exact: true }).selectOption({ label: 'Email' });
+    await page.getByRole('button', { name: 'Import 3 rows' }).click();
+    await page.getByText('Say which column holds the mobile number.').waitFor();
+    await page.getByLabel('Mobile', { exact: true }).selectOption({ label: 'Mobile number' });
     await page.getByLabel('Add everyone to a list').selectOption({ label: 'Suppliers' });
     await page.getByRole('button', { name: 'Import 3 rows' }).click();
     await page.getByRole('heading', { name: '“people.csv” was imported' }).waitFor();
     await page.getByRole('heading', { name: '1 row left out' }).waitFor();
     const download = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Download them as CSV' }).click();
+    await page.getByRole('button', { name: 'Download them as CSV' }).click();
     const bad = await readFile(await (await download).path(), 'utf8');
     assert.match(bad, /^Mobile,Given name,Table,line,problem\r\nno number,Nobody,9,4,/);
     const [contact] = (await server.api('GET', '/contacts?q=07700900421')).data;
     assert.equal(contact.first_name, 'Corner "window"');
     assert.equal(contact.custom.table, '7');
+  });
+
+job(here, 'a CSV file is imported in one go without script, once', 'live',
+  '/console/contacts/import', async (page, server) => {
+    await page.getByLabel('CSV file').setInputFiles(csv('Mobile,Name\r\n'
+      + '07700 900431,Bar\r\n=no number,Nobody\r\n'));
+    await page.getByLabel('Add everyone to a list').selectOption({ label: 'Suppliers' });
+    await page.getByRole('button', { name: 'Import the file' }).click();
+    await page.getByRole('heading', { name: '“people.csv” was imported' }).waitFor();
+    await page.getByRole('heading', { name: '1 row left out' }).waitFor();
+    const added = async () => (await server.api('GET', '/contacts?q=07700900431')).data.length;
+    assert.equal(await added(), 1);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download them as CSV' }).click();
+    const bad = await readFile(await (await download).path(), 'utf8');
+    assert.match(bad, /^Mobile,Name,line,problem\r\n'=no number,Nobody,3,/);
+  }, withoutScript);
+
+job(here, 'a file that cannot be imported is refused in words', 'live', '/console/contacts/import',
+  async (page) => {
+    await page.getByLabel('CSV file').setInputFiles(csv('phone,name\r\n'));
+    await page.getByText('This file has no rows below its first one.').waitFor();
+    await page.getByLabel('CSV file').setInputFiles(csv(`phone\n${'1\n'.repeat(20_001)}`));
+    await page.getByText('This file has 20,001 rows. Split it: 20,000 is the most.').waitFor();
+    await page.getByLabel('CSV file').setInputFiles(csv('phone,name\r\n07700 900432,x\r\n'));
+    await page.getByRole('button', { name: 'Import 1 row' }).waitFor();
   });
 
 job(here, 'a reload in the middle of an import loses nothing and repeats nothing', 'live',

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvRead, csvWrite } from '../../../sms-console/assets/csv.js';
 import {
   comingTime, counted, dayInWords, fromLondon, phone, toLondon,
 } from '../../../sms-console/assets/format.js';
@@ -34,15 +33,6 @@ test('a time in London is the moment when its clocks show it, summer or winter',
   const now = new Date('2026-07-14T20:00:00Z');
   assert.equal(comingTime('2026-07-15T07:00:00.000Z', now), '08:00 tomorrow');
   assert.equal(comingTime('2026-07-14T21:15:00.000Z', now), '22:15 today');
-});
-
-test('CSV is read as spreadsheets write it, and never runs in one', () => {
-  const rows = [['a', 'b "c"', 'd\ne'], ['1', '', 'x;y']];
-  assert.deepEqual(csvRead('\ufeffa,"b ""c""","d\ne"\r\n1,,x;y\r\n\r\n'), rows);
-  assert.deepEqual(csvRead(csvWrite(rows)), rows);
-  assert.deepEqual(csvRead('a;b\r1;2\r'), [['a', 'b'], ['1', '2']]);
-  assert.deepEqual(csvRead('a;b\n"1;2";3'), [['a', 'b'], ['1;2', '3']]);
-  assert.equal(csvWrite([['=1+1', '+447700900123']]), "'=1+1,+447700900123");
 });
 
 test('yesterday and tomorrow are the days beside today when the clocks change', () => {

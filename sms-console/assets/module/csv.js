@@ -1,29 +1,36 @@
-// Reads and writes CSV: quoted cells, doubled quotes, commas, semicolons or tabs, any line ending.
+// Reads CSV: quoted cells, doubled quotes, commas, semicolons or tabs, any line ending.
+
+/** @typedef {{line: number, cells: string[]}} Row a row, and the line that it begins on */
 
 /**
+ * The rows of a file that have a word in them.
  * @param {string} text
- * @returns {string[][]}
+ * @returns {Row[]}
  */
 export function csvRead(text) {
   const clean = text.replace(/^\ufeff/, '');
   const separator = separatorOf(clean);
-  /** @type {string[][]} */
+  /** @type {Row[]} */
   const rows = [];
   /** @type {string[]} */
-  let row = [];
+  let cells = [];
   let cell = '';
   let quoted = false;
+  let line = 1;
+  let start = 1;
   const endCell = () => {
-    row.push(cell);
+    cells.push(cell);
     cell = '';
   };
   const endRow = () => {
     endCell();
-    if (row.some((one) => one.trim() !== '')) rows.push(row);
-    row = [];
+    if (cells.some((one) => one.trim() !== '')) rows.push({ line: start, cells });
+    cells = [];
+    start = line + 1;
   };
   for (let at = 0; at < clean.length; at += 1) {
     const one = clean[at];
+    const endsLine = one === '\n' || (one === '\r' && clean[at + 1] !== '\n');
     if (quoted) {
       if (one !== '"') cell += one;
       else if (clean[at + 1] === '"') {
@@ -32,10 +39,11 @@ export function csvRead(text) {
       } else quoted = false;
     } else if (one === '"' && cell === '') quoted = true;
     else if (one === separator) endCell();
-    else if (one === '\n' || (one === '\r' && clean[at + 1] !== '\n')) endRow();
+    else if (endsLine) endRow();
     else if (one !== '\r') cell += one;
+    if (endsLine) line += 1;
   }
-  if (cell !== '' || row.length > 0) endRow();
+  if (cell !== '' || cells.length > 0) endRow();
   return rows;
 }
 
@@ -45,15 +53,4 @@ function separatorOf(text) {
   /** @param {string} one */
   const count = (one) => line.split(one).length;
   return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
-}
-
-/** @param {string[][]} rows */
-export function csvWrite(rows) {
-  return rows.map((row) => row.map(cellWritten).join(',')).join('\r\n');
-}
-
-/** A cell that a spreadsheet would run as a formula is prefixed. @param {string} cell */
-function cellWritten(cell) {
-  const safe = /^[=+\-@\t\r]/.test(cell) && !/^\+\d+$/.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

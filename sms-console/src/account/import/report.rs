@@ -1,0 +1,193 @@
+//! What an import did: its counts, and the rows that it left out.
+
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+use sms_core::contact::import::{Imported, RowOutcome};
+
+use super::sheet::{Row, Sheet};
+use crate::format::{counted, whole};
+use crate::part::button::{Kind, link, submit};
+use crate::part::stat::{stat, stats};
+use crate::part::table::{column, table};
+
+/// How many of the rows left out are shown; the download has all of them.
+const MOST_SHOWN: usize = 100;
+
+/// What an import did. It travels with the page, because nothing is kept of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Report {
+    /// The name of the file.
+    pub file: String,
+    pub created: usize,
+    pub updated: usize,
+    pub unchanged: usize,
+    pub invalid: usize,
+    pub added_to_list: usize,
+    /// The names of the file's columns.
+    pub header: Vec<String>,
+    /// The rows that changed nothing because something is wrong with them.
+    pub left_out: Vec<LeftOut>,
+    /// How many such rows there are besides, of a file with too many to list.
+    #[serde(default)]
+    pub not_listed: usize,
+}
+
+/// A row that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LeftOut {
+    /// The line of the file.
+    pub line: u64,
+    pub cells: Vec<String>,
+    /// What is wrong; empty if a later row has the same number.
+    pub problem: String,
+}
+
+impl LeftOut {
+    fn problem(&self) -> &str {
+        if self.problem.is_empty() { "The same number stands further down." } else { &self.problem }
+    }
+}
+
+impl Report {
+    /// The report on all rows of a file.
+    pub(super) fn of(file: &str, sheet: Sheet, imported: Imported) -> Self {
+        let count = |outcome| imported.count(outcome);
+        let Sheet { header, rows } = sheet;
+        Self {
+            file: file.to_owned(),
+            created: count(RowOutcome::Created),
+            updated: count(RowOutcome::Updated),
+            unchanged: count(RowOutcome::Unchanged),
+            invalid: count(RowOutcome::Invalid),
+            added_to_list: imported.added_to_list,
+            header,
+            not_listed: 0,
+            left_out: rows
+                .into_iter()
+                .zip(imported.rows)
+                .filter_map(|(Row { line, cells }, result)| match result.outcome {
+                    RowOutcome::Created | RowOutcome::Updated | RowOutcome::Unchanged => None,
+                    RowOutcome::Invalid | RowOutcome::Duplicate => {
+                        Some(LeftOut { line, cells, problem: result.error.unwrap_or_default() })
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// The counts, and the rows left out, which can be had as a file at `download`.
+    pub(super) fn view(&self, csrf: &str, download: &str) -> Markup {
+        html! {
+            section.stack role="status" {
+                h2 tabindex="-1" { "“" (self.file) "” was imported" }
+                (stats(&[
+                    stat("New", &whole(self.created as u64), None),
+                    stat("Updated", &whole(self.updated as u64), None),
+                    stat("Unchanged", &whole(self.unchanged as u64), None),
+                    stat("Failed", &whole(self.invalid as u64), None),
+                    stat("Added to the list", &whole(self.added_to_list as u64), None),
+                ]))
+            }
+            @if !self.left_out.is_empty() { (self.left_out_view(csrf, download)) }
+            div.actions {
+                (link("Show the contacts", "/console/contacts").kind(Kind::Main))
+                (link("Import another file", "/console/contacts/import"))
+            }
+        }
+    }
+
+    fn left_out_view(&self, csrf: &str, download: &str) -> Markup {
+        let count = (self.left_out.len() + self.not_listed) as u64;
+        let kept = serde_json::to_string(self).unwrap_or_default();
+        let columns = [column("Line"), column("Row"), column("Problem")];
+        let shown = self.left_out.iter().take(MOST_SHOWN);
+        html! {
+            section.stack-tight {
+                div.card-head {
+                    h2 { (counted(count, "row")) " left out" }
+                    form method="post" action=(download) data-download {
+                        input type="hidden" name="csrf" value=(csrf);
+                        input type="hidden" name="report" value=(kept);
+                        (submit("Download them as CSV"))
+                    }
+                }
+                @if self.not_listed > 0 {
+                    p { "The file is too large to list all of them: "
+                        (whole(self.not_listed as u64)) " are missing here." }
+                }
+                (table("Rows left out", columns, shown, |row| [
+                    html! { (row.line) },
+                    html! { (row.cells.join(", ")) },
+                    html! { (row.problem()) },
+                ]))
+            }
+        }
+    }
+
+    /// The rows left out as a CSV file that can be mended and imported.
+    pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+        let terminator = csv::Terminator::CRLF;
+        let mut writer =
+            csv::WriterBuilder::new().terminator(terminator).flexible(true).from_writer(Vec::new());
+        let ends = ["line".to_owned(), "problem".to_owned()];
+        writer.write_record(self.header.iter().chain(&ends).map(|cell| harmless(cell)))?;
+        for row in &self.left_out {
+            let ends = [row.line.to_string(), row.problem().to_owned()];
+            // A short row keeps its last two cells below their names.
+            let missing = self.header.len().saturating_sub(row.cells.len());
+            let filled = std::iter::repeat_n(String::new(), missing);
+            let cells = row.cells.iter().cloned().chain(filled).chain(ends);
+            writer.write_record(cells.map(|cell| harmless(&cell)))?;
+        }
+        writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+    }
+}
+
+/// A cell that a spreadsheet would run as a formula is prefixed; a number in E.164 is none.
+fn harmless(cell: &str) -> String {
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+    let runs = cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && !cell.strip_prefix('+').is_some_and(is_number);
+    if runs { format!("'{cell}") } else { cell.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(cells: &[&str], problem: &str) -> Report {
+        let owned = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let left = LeftOut { line: 4, cells: owned(cells), problem: problem.to_owned() };
+        Report {
+            file: "people.csv".to_owned(),
+            created: 1,
+            updated: 0,
+            unchanged: 0,
+            invalid: 1,
+            added_to_list: 0,
+            header: owned(&["Mobile", "Name"]),
+            left_out: vec![left],
+            not_listed: 0,
+        }
+    }
+
+    #[test]
+    fn the_rows_left_out_can_be_mended_in_a_spreadsheet_and_run_nothing_there() {
+        for (cells, problem, written) in [
+            (&["07700", "x, y"][..], "phone: too short", "07700,\"x, y\",4,phone: too short"),
+            (&["=1+1"], "no", "'=1+1,,4,no"),
+            (&["+44770090"], "", "+44770090,,4,The same number stands further down."),
+            (&["-x", "@y"], "no", "'-x,'@y,4,no"),
+        ] {
+            let csv = String::from_utf8(report(cells, problem).csv().unwrap()).unwrap();
+            assert_eq!(csv, format!("Mobile,Name,line,problem\r\n{written}\r\n"));
+        }
+    }
+
+    #[test]
+    fn a_report_shows_what_a_file_holds_as_text() {
+        let shown = report(&["<b>", "x"], "<i>").view("token", "/x").into_string();
+        assert!(shown.contains("&lt;b&gt;, x") && !shown.contains("<b>"), "{shown}");
+        assert!(shown.contains("1 row left out"));
+    }
+}

@@ -1,0 +1,172 @@
+//! One list: who is on it, and removing people, renaming and deleting it. Adding people is in
+//! [`super::list_people`].
+
+use maud::{Markup, html};
+use sms_core::Error;
+use sms_core::contact::Contact;
+use sms_core::ids::{ContactId, ListId};
+use sms_core::list::ContactList;
+use sms_core::page::Page as Items;
+
+use super::contact_table::{called, contact_cells};
+use super::list_form::ListForm;
+use crate::form::FieldTroubles;
+use crate::format::counted;
+use crate::part::button::{Kind, link, opens, submit};
+use crate::part::dialog::{Question, confirm};
+use crate::part::form::{FormShell, form, problems_of};
+use crate::part::head::head;
+use crate::part::pager::{page_request, pager};
+use crate::part::state::empty;
+use crate::part::table::{column, table, unlabelled};
+use crate::place::{Place, account};
+use crate::reply::{Outcome, Page, Reply, Trouble};
+use crate::said::Said;
+use crate::visit::AccountVisit;
+
+const LISTS: &str = "/console/lists";
+
+pub(crate) fn places() -> Vec<Place> {
+    vec![
+        Place::get("/console/lists/{id}", account(show)),
+        Place::get("/console/lists/{id}/edit", account(edit)),
+        Place::post("/console/lists/{id}/edit", account(update)),
+        Place::post("/console/lists/{id}/delete", account(delete)),
+        Place::post("/console/lists/{id}/remove", account(remove)),
+    ]
+}
+
+fn id_of(visit: &AccountVisit) -> Result<ListId, Trouble> {
+    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
+}
+
+fn address(id: ListId) -> String {
+    format!("{LISTS}/{id}")
+}
+
+async fn show(visit: AccountVisit) -> Outcome {
+    let id = id_of(&visit)?;
+    let list = visit.handle().list_get(id).await?;
+    let people = visit.handle().list_contacts(id, page_request(&visit)).await?;
+    let pages = pager(&visit, people.next);
+    let content = html! {
+        (list_head(&list))
+        (members(id, &people, &pages, visit.csrf()))
+        (deletion(&list, visit.csrf()))
+    };
+    Ok(Page::new(list.name, content).into())
+}
+
+fn list_head(list: &ContactList) -> Markup {
+    let path = address(list.id);
+    let lead = html! {
+        (counted(list.contact_count, "contact"))
+        @if let Some(about) = &list.description { ". " (about) }
+    };
+    let actions = html! {
+        (link("Write to this list", format!("/console/compose?list={}", list.id))
+            .kind(Kind::Main))
+        (link("Add people", format!("{path}/people")))
+        (link("Rename", format!("{path}/edit")))
+        (opens("Delete", "delete").kind(Kind::Danger))
+    };
+    html! { (head(&list.name).back("Lists", LISTS).lead(lead).actions(actions)) }
+}
+
+fn members(id: ListId, people: &Items<Contact>, pages: &Markup, csrf: &str) -> Markup {
+    if people.items.is_empty() {
+        let text = html! { "Add numbers, or import a CSV file into it." };
+        let import = format!("/console/contacts/import?list={id}");
+        let action = html! { (link("Import from CSV", import)) };
+        return empty("Nobody is on this list", &text, Some(&action));
+    }
+    let columns =
+        [column("Name"), column("Number"), column("Email"), column("Texts"), unlabelled("Actions")];
+    let rows = table("Contacts on this list", columns, &people.items, |contact| {
+        let [name, number, email, texts] = contact_cells(contact);
+        [name, number, email, texts, removal(id, contact, csrf)]
+    });
+    html! { (rows) (pages) }
+}
+
+fn removal(id: ListId, contact: &Contact, csrf: &str) -> Markup {
+    let label = format!("Remove {} from the list", called(contact));
+    html! {
+        form.actions method="post" action={ (address(id)) "/remove" } {
+            input type="hidden" name="csrf" value=(csrf);
+            input type="hidden" name="contact" value=(contact.id);
+            (submit("Remove").kind(Kind::Quiet).small().label(label))
+        }
+    }
+}
+
+fn deletion(list: &ContactList, csrf: &str) -> Markup {
+    confirm(&Question {
+        id: "delete",
+        title: &format!("Delete the list “{}”?", list.name),
+        text: html! { p { "Its contacts stay in the address book." } },
+        action: "Delete the list",
+        kind: Kind::Danger,
+        to: &format!("{}/delete", address(list.id)),
+        csrf,
+        sent: &[],
+    })
+}
+
+async fn edit(visit: AccountVisit) -> Outcome {
+    let list = visit.handle().list_get(id_of(&visit)?).await?;
+    let shown = ListForm::of(&list);
+    let page = edit_view(&list, visit.csrf(), &shown, html! {}, &FieldTroubles::none());
+    Ok(Page::new("Rename the list", page).into())
+}
+
+async fn update(visit: AccountVisit) -> Outcome {
+    let id = id_of(&visit)?;
+    let sent = ListForm::sent(&visit.form().await?);
+    let error = match visit.handle().list_update(id, sent.clone().change()).await {
+        Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
+        Err(error @ Error::NotFound(_)) => return Err(error.into()),
+        Err(error) => error,
+    };
+    let list = visit.handle().list_get(id).await?;
+    let (problems, troubles) = problems_of(&error, &ListForm::SHOWN);
+    let page = edit_view(&list, visit.csrf(), &sent, problems, &troubles);
+    Ok(Reply::Again(Page::new("Rename the list", page)))
+}
+
+fn edit_view(
+    list: &ContactList,
+    csrf: &str,
+    shown: &ListForm,
+    problems: Markup,
+    troubles: &FieldTroubles,
+) -> Markup {
+    let path = address(list.id);
+    let buttons = [link("Go back", &path), submit("Save").kind(Kind::Main)];
+    let shell = FormShell {
+        label: "Rename the list",
+        to: &format!("{path}/edit"),
+        csrf,
+        problems,
+        fields: shown.fields(troubles),
+        buttons: &buttons,
+    };
+    html! {
+        (head("Rename the list").back(&list.name, &path))
+        (form(&shell))
+    }
+}
+
+async fn delete(visit: AccountVisit) -> Outcome {
+    visit.handle().list_delete(id_of(&visit)?).await?;
+    Ok(Reply::moved(LISTS).saying(Said::ListDeleted))
+}
+
+async fn remove(visit: AccountVisit) -> Outcome {
+    let id = id_of(&visit)?;
+    let form = visit.form().await?;
+    let contact: ContactId =
+        form.text("contact").parse().map_err(|_| Trouble::BadForm("a contact"))?;
+    visit.handle().list_remove(id, contact).await?;
+    Ok(Reply::moved(address(id)))
+}
