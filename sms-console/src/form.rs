@@ -4,6 +4,7 @@ use bytes::Bytes;
 use form_urlencoded::parse;
 use sms_core::Error;
 
+pub use crate::multipart::SentFile;
 use crate::multipart::{self, Parts};
 
 /// The fields of a form, in their order.
@@ -13,15 +14,6 @@ use crate::multipart::{self, Parts};
 pub struct Form {
     fields: Vec<(String, String)>,
     files: Vec<(String, SentFile)>,
-}
-
-/// A file that a form brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentFile {
-    /// Its name where it came from.
-    pub name: String,
-    /// Its content.
-    pub bytes: Bytes,
 }
 
 /// Whether a box was ticked.
@@ -196,5 +188,32 @@ mod tests {
         assert_eq!(troubles.besides(&["name"]).count(), 1);
         assert_eq!(troubles.besides(&["fields"]).count(), 0);
         assert!(FieldTroubles::of(&Error::Busy).is_empty());
+    }
+
+    const BODY: &str = "--x1\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nabc\r\n\
+                        --x1\r\nContent-Disposition: form-data; name=\"file\"; \
+                        filename=\"people.csv\"\r\nContent-Type: text/csv\r\n\r\n\
+                        a,b\r\n1,2\r\n\r\n--x1\r\nContent-Disposition: form-data; \
+                        name=\"none\"; filename=\"\"\r\n\r\n\r\n--x1--\r\n";
+
+    fn read_any(body: &str) -> Option<Form> {
+        futures_util::FutureExt::now_or_never(Form::of(&Bytes::from(body.to_owned())))?
+    }
+
+    #[test]
+    fn a_form_brings_fields_and_files() {
+        let form = read_any(BODY).unwrap();
+        assert_eq!(form.text("csrf"), "abc");
+        let file = SentFile { name: "people.csv".to_owned(), bytes: "a,b\r\n1,2\r\n".into() };
+        assert_eq!(form.file("file"), Some(&file));
+        assert_eq!((form.file("none"), form.file("other")), (None, None));
+        assert_eq!(read_any("csrf=abc").unwrap().text("csrf"), "abc");
+    }
+
+    #[test]
+    fn a_form_that_breaks_off_is_not_read() {
+        for body in ["--x1\r\n", "--x1", "--", &BODY[..BODY.len() - 30]] {
+            assert!(read_any(body).is_none(), "{body:?}");
+        }
     }
 }

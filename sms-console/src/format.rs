@@ -94,10 +94,7 @@ pub fn time(at: Timestamp) -> Markup {
 
 /// A moment in London time; `otherwise` if there is none.
 pub fn time_or(at: Option<Timestamp>, otherwise: &str) -> Markup {
-    match at {
-        Some(at) => time(at),
-        None => html! { span.faint { (otherwise) } },
-    }
+    at.map_or_else(|| html! { span.faint { (otherwise) } }, time)
 }
 
 /// A moment briefly, as seen at `now`: the time today, the day before that, with the whole date on

@@ -7,7 +7,14 @@ use bytes::Bytes;
 use futures_util::stream::once;
 use multer::Multipart;
 
-use crate::form::SentFile;
+/// A file that a form brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentFile {
+    /// Its name where it came from.
+    pub name: String,
+    /// Its content.
+    pub bytes: Bytes,
+}
 
 /// What such a form brought, in its order.
 #[derive(Debug, Default)]
@@ -40,37 +47,4 @@ pub(crate) async fn parts_of(body: &Bytes) -> Option<Parts> {
         }
     }
     Some(parts)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::form::Form;
-
-    const BODY: &str = "--x1\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nabc\r\n\
-                        --x1\r\nContent-Disposition: form-data; name=\"file\"; \
-                        filename=\"people.csv\"\r\nContent-Type: text/csv\r\n\r\n\
-                        a,b\r\n1,2\r\n\r\n--x1\r\nContent-Disposition: form-data; \
-                        name=\"none\"; filename=\"\"\r\n\r\n\r\n--x1--\r\n";
-
-    fn read(body: &str) -> Option<Form> {
-        futures_util::FutureExt::now_or_never(Form::of(&Bytes::from(body.to_owned())))?
-    }
-
-    #[test]
-    fn a_form_brings_fields_and_files() {
-        let form = read(BODY).unwrap();
-        assert_eq!(form.text("csrf"), "abc");
-        let file = SentFile { name: "people.csv".to_owned(), bytes: "a,b\r\n1,2\r\n".into() };
-        assert_eq!(form.file("file"), Some(&file));
-        assert_eq!((form.file("none"), form.file("other")), (None, None));
-        assert_eq!(read("csrf=abc").unwrap().text("csrf"), "abc");
-    }
-
-    #[test]
-    fn a_form_that_breaks_off_is_not_read() {
-        for body in ["--x1\r\n", "--x1", "--", &BODY[..BODY.len() - 30]] {
-            assert!(read(body).is_none(), "{body:?}");
-        }
-    }
 }

@@ -115,13 +115,8 @@ impl ContactForm {
 
     /// The fields with their values, those that were just named among them.
     fn all_custom(&self) -> BTreeMap<String, String> {
-        let new = self.new_custom.iter().filter(|(name, _)| !name.is_empty());
-        self.custom
-            .iter()
-            .map(|(name, text)| (name, text))
-            .chain(new.map(|(a, b)| (a, b)))
-            .map(|(name, text)| (name.clone(), text.clone()))
-            .collect()
+        let new = self.new_custom.iter().filter(|(name, _)| !name.is_empty()).cloned();
+        self.custom.clone().into_iter().chain(new).collect()
     }
 
     /// What is wrong with it, above the form and beside its fields. The contact that has the number
