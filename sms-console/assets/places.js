@@ -11,10 +11,6 @@ export const ACCOUNT_PLACES = [
   { path: '/console/compose', load: () => import('./page/compose.js') },
   { path: '/console/messages', load: () => import('./page/messages.js') },
   { path: '/console/messages/:id', load: () => import('./page/message.js') },
-  { path: '/console/campaigns', load: () => import('./page/campaigns.js') },
-  { path: '/console/campaigns/new', load: () => import('./page/campaign_draft.js') },
-  { path: '/console/campaigns/:id', load: () => import('./page/campaign.js') },
-  { path: '/console/campaigns/:id/edit', load: () => import('./page/campaign_draft.js') },
   { path: '/console/developers', load: () => import('./page/developers.js') },
   { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
 ];

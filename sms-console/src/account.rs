@@ -1,5 +1,11 @@
 //! The pages of an account.
 
+pub(crate) mod campaign;
+pub(crate) mod campaign_draft;
+pub(crate) mod campaign_launch;
+mod campaign_words;
+pub(crate) mod campaigns;
+mod choices;
 pub(crate) mod contact;
 mod contact_form;
 mod contact_table;

@@ -2,6 +2,9 @@
 
 pub mod badge;
 pub mod button;
+pub mod code;
+pub mod counter;
+pub mod dear;
 pub mod dialog;
 pub mod field;
 pub mod filters;
@@ -11,6 +14,8 @@ pub mod icon;
 pub mod notice;
 pub mod pager;
 pub mod progress;
+pub mod region;
+pub mod rejection;
 pub mod stat;
 pub mod state;
 pub mod table;

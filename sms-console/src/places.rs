@@ -8,6 +8,10 @@ use crate::place::Place;
 /// Every place, for a server to mount.
 pub fn places() -> Vec<Place> {
     [
+        account::campaign::places(),
+        account::campaign_draft::places(),
+        account::campaign_launch::places(),
+        account::campaigns::places(),
         account::contact::places(),
         account::contacts::places(),
         account::import::places(),

@@ -28,8 +28,13 @@ macro_rules! said {
 
 // One line each, in alphabetical order.
 said! {
+    CampaignCancelled = "campaign-cancelled": "The campaign was cancelled.",
+    CampaignLaunched = "campaign-launched": "Launched.",
+    CampaignWaits = "campaign-waits": "It is quiet now: it waits until the quiet hours end.",
     ContactAdded = "contact-added": "The contact was added.",
     ContactDeleted = "contact-deleted": "The contact was deleted.",
+    DraftDeleted = "draft-deleted": "The draft was deleted.",
+    DraftSaved = "draft-saved": "The draft was saved.",
     KeywordDeleted = "keyword-deleted": "The keyword is deleted.",
     KeywordSaved = "keyword-saved": "The keyword is saved.",
     ListDeleted = "list-deleted": "The list was deleted.",

@@ -37,7 +37,9 @@ fn view(visit: &Visit, next: &str, why: &Why) -> Markup {
             div.card.stack {
                 h1 tabindex="-1" { "SMS console" }
                 @if visit.query("expired").is_some() {
-                    (notice(Notice::Warn, &html! { p { "Your session has ended. Sign in again." } }))
+                    (notice(Notice::Warn, &html! {
+                        p { "Your session has ended. Sign in again." }
+                    }))
                 }
                 @if let Why::Refused(words) = why {
                     (notice(Notice::Bad, &html! { p { (words) } }))

@@ -1,57 +1,151 @@
 // What a form would do, while somebody fills it in: `<form data-preview="/console/…"
 // data-preview-into="preview">` is sent there 300 ms after the last change, and the fragment that
-// comes back is put into the element of that id.
+// comes back is put into the element of that id. Parts of it with `data-region` go into the elements
+// of the ids that they name instead.
+//
+// A button with `data-quiet` does its work in the same way, without leaving the page.
+// `data-clears` names a field that is emptied then, and `data-focuses` one that gets the focus.
+
+import { putInto } from './swap.js';
+import { isTypedInto } from './typed.js';
 
 const AFTER = 300;
 
-/** @type {WeakMap<HTMLFormElement, {timer: number, asking: AbortController | null}>} */
+/**
+ * @typedef {object} State
+ * @property {number} timer
+ * @property {AbortController | null} asking
+ * @property {boolean} pressing while a button works, nothing else is asked
+ * @property {boolean} changed something was typed meanwhile
+ */
+
+/** @type {WeakMap<HTMLFormElement, State>} */
 const states = new WeakMap();
+
+/** @param {HTMLFormElement} form */
+function stateOf(form) {
+  const state = states.get(form) ?? { timer: 0, asking: null, pressing: false, changed: false };
+  states.set(form, state);
+  return state;
+}
 
 /** @param {EventTarget | null} target */
 function changed(target) {
   if (!(target instanceof Element)) return;
-  const form = target.closest('form[data-preview]');
-  if (!(form instanceof HTMLFormElement)) return;
-  previewSoon(form);
+  // A field may stand elsewhere than in its form.
+  const form = target instanceof HTMLFormElement ? target : Reflect.get(target, 'form');
+  if (form instanceof HTMLFormElement && form.matches('[data-preview]')) previewSoon(form);
 }
 
 /** @param {HTMLFormElement} form */
 export function previewSoon(form) {
-  const state = states.get(form) ?? { timer: 0, asking: null };
-  states.set(form, state);
+  const state = stateOf(form);
   clearTimeout(state.timer);
   state.timer = window.setTimeout(() => preview(form, state), AFTER);
 }
 
-/**
- * @param {HTMLFormElement} form
- * @param {{timer: number, asking: AbortController | null}} state
- */
+/** @param {HTMLFormElement} form @param {State} state */
 async function preview(form, state) {
-  const place = document.getElementById(form.dataset.previewInto ?? '');
-  if (!place) return;
+  if (state.pressing) {
+    state.changed = true;
+    return;
+  }
   state.asking?.abort();
   const mine = new AbortController();
   state.asking = mine;
-  /** @type {[string, string][]} */
-  const fields = [];
-  for (const [name, value] of new FormData(form)) {
-    if (typeof value === 'string') fields.push([name, value]);
-  }
   try {
-    const answer = await fetch(form.dataset.preview ?? '', {
-      method: 'POST', body: new URLSearchParams(fields), signal: mine.signal,
-    });
-    if (new URL(answer.url).pathname === '/console/sign-in') return;
-    if (!answer.ok) throw new Error('no preview');
-    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    if (mine.signal.aborted) return;
-    place.replaceChildren(...fresh.body.childNodes);
-    place.dispatchEvent(new CustomEvent('previewed', { bubbles: true }));
+    const fragment = await ask(form, null, mine.signal);
+    if (fragment && !mine.signal.aborted) show(form, fragment);
   } catch {
-    if (!mine.signal.aborted) place.textContent = 'No price yet: the server does not answer.';
+    if (!mine.signal.aborted) unanswered(form);
   }
 }
 
+/** @param {HTMLFormElement} form @param {HTMLButtonElement} button */
+async function press(form, button) {
+  const state = stateOf(form);
+  if (state.pressing) return;
+  clearTimeout(state.timer);
+  state.asking?.abort();
+  state.pressing = true;
+  try {
+    const fragment = await ask(form, button, undefined);
+    if (fragment) done(form, button, fragment);
+    // The page says what is wrong.
+    else form.requestSubmit(button);
+  } catch {
+    unanswered(form);
+  }
+  state.pressing = false;
+  if (state.changed) previewSoon(form);
+  state.changed = false;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLButtonElement} button
+ * @param {Document} fragment
+ */
+function done(form, button, fragment) {
+  const { clears = '', focuses = clears } = button.dataset;
+  show(form, fragment);
+  const emptied = form.elements.namedItem(clears);
+  if (emptied instanceof HTMLInputElement) emptied.value = '';
+  const next = form.elements.namedItem(focuses);
+  if (next instanceof HTMLElement) next.focus();
+  if (next instanceof HTMLTextAreaElement) next.setSelectionRange(next.textLength, next.textLength);
+  form.dispatchEvent(new Event('previewed', { bubbles: true }));
+}
+
+/**
+ * The fragment; `null` if the server refuses.
+ * @param {HTMLFormElement} form
+ * @param {HTMLButtonElement | null} button
+ * @param {AbortSignal | undefined} signal
+ */
+async function ask(form, button, signal) {
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form, button)) {
+    if (typeof value === 'string') fields.append(name, value);
+  }
+  const answer = await fetch(form.dataset.preview ?? '', { method: 'POST', body: fields, signal });
+  const { pathname } = new URL(answer.url);
+  if (!answer.ok || pathname === '/console/sign-in') return null;
+  return new DOMParser().parseFromString(await answer.text(), 'text/html');
+}
+
+/** @param {HTMLFormElement} form @param {Document} fragment */
+function show(form, fragment) {
+  const regions = fragment.querySelectorAll('[data-region]');
+  for (const region of regions) {
+    const place = document.getElementById(region.getAttribute('data-region') ?? '');
+    // A box is put there anew even if it began with the same text: somebody has written in it.
+    const isSame = place?.innerHTML === region.innerHTML && !region.querySelector('textarea');
+    if (place && !isSame) putInto(place, region.childNodes);
+  }
+  const place = placeOf(form);
+  if (regions.length === 0) place?.replaceChildren(...fragment.body.childNodes);
+  form.dispatchEvent(new Event('previewed', { bubbles: true }));
+}
+
+/** @param {HTMLFormElement} form */
+const placeOf = (form) => document.getElementById(form.dataset.previewInto ?? '');
+
+/** @param {HTMLFormElement} form */
+function unanswered(form) {
+  const place = placeOf(form);
+  if (place) place.textContent = 'No price yet: the server does not answer.';
+}
+
+for (const form of document.querySelectorAll('form[data-preview]')) {
+  if (form instanceof HTMLFormElement && isTypedInto(form)) previewSoon(form);
+}
 document.addEventListener('input', (event) => changed(event.target));
 document.addEventListener('change', (event) => changed(event.target));
+document.addEventListener('click', (event) => {
+  const target = event.target;
+  const button = target instanceof Element ? target.closest('button[data-quiet]') : null;
+  if (!(button instanceof HTMLButtonElement) || !button.form?.dataset.preview) return;
+  event.preventDefault();
+  press(button.form, button);
+});

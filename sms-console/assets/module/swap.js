@@ -28,21 +28,31 @@ function isWrittenIn(element) {
 function swap(old, next) {
   if (next.querySelector('dialog') && old.querySelector('dialog[open]')) return;
   if (sameAs(old, next)) return;
-  const had = document.activeElement;
-  const mark = had && had !== old && old.contains(had) ? markOf(had) : null;
-  const unfolded = new Set([...old.querySelectorAll('details[open] > summary')]
-    .map((one) => one.textContent ?? ''));
-  old.replaceChildren(...next.childNodes);
+  putInto(old, next.childNodes);
   for (const { name } of [...old.attributes]) {
     if (!next.hasAttribute(name)) old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) old.setAttribute(name, value);
-  for (const folded of old.querySelectorAll('details')) {
+  old.dispatchEvent(new CustomEvent('swapped', { bubbles: true }));
+}
+
+/**
+ * Puts fresh nodes into a place. The focus goes to what stands for the element that had it, and
+ * what was unfolded stays so.
+ * @param {Element} place
+ * @param {NodeListOf<ChildNode>} nodes
+ */
+export function putInto(place, nodes) {
+  const had = document.activeElement;
+  const mark = had && had !== place && place.contains(had) ? markOf(had) : null;
+  const unfolded = new Set([...place.querySelectorAll('details[open] > summary')]
+    .map((one) => one.textContent ?? ''));
+  place.replaceChildren(...nodes);
+  for (const folded of place.querySelectorAll('details')) {
     if (unfolded.has(folded.querySelector('summary')?.textContent ?? '')) folded.open = true;
   }
-  old.dispatchEvent(new CustomEvent('swapped', { bubbles: true }));
   if (!mark) return;
-  const heir = [...old.querySelectorAll(mark.tag)].find((one) => markOf(one).text === mark.text)
+  const heir = [...place.querySelectorAll(mark.tag)].find((one) => markOf(one).text === mark.text)
     ?? document.querySelector('main h1');
   if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
 }

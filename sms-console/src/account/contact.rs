@@ -6,6 +6,7 @@ use sms_core::contact::{Contact, CustomValue};
 use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::list::join::JoinInput;
+use sms_core::service::AccountHandle;
 use sms_core::service::contact::ContactWithLists;
 
 use super::contact_form::ContactForm;
@@ -47,8 +48,28 @@ fn address(id: ContactId) -> String {
 
 async fn show(visit: AccountVisit) -> Outcome {
     let found = visit.handle().contact_get(id_of(&visit)?).await?;
-    let lists = every_list(visit.handle()).await?;
+    let lists = with_missing(visit.handle(), every_list(visit.handle()).await?, &found).await?;
     Ok(Page::new(called(&found.contact), view(&found, &lists, visit.csrf())).into())
+}
+
+/// Adds the lists that the contact is on and that are too old to be offered.
+async fn with_missing(
+    account: &AccountHandle,
+    mut lists: Vec<ContactList>,
+    found: &ContactWithLists,
+) -> Result<Vec<ContactList>, Trouble> {
+    for id in &found.lists {
+        if lists.iter().any(|list| list.id == *id) {
+            continue;
+        }
+        match account.list_get(*id).await {
+            Ok(list) => lists.push(list),
+            // It was deleted a moment ago.
+            Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(lists)
 }
 
 fn view(found: &ContactWithLists, lists: &[ContactList], csrf: &str) -> Markup {
@@ -124,10 +145,10 @@ fn lists_card(path: &str, on: &[ListId], lists: &[ContactList], csrf: &str) -> M
                 }
             }
             @if !others.is_empty() {
-                form.actions method="post" action={ (path) "/join" } {
+                form.with-button method="post" action={ (path) "/join" } {
                     input type="hidden" name="csrf" value=(csrf);
                     (Field::select("list", "Add to a list", options))
-                    (submit("Add").small().label("Add to the list"))
+                    (submit("Add").label("Add to the list"))
                 }
             }
         }

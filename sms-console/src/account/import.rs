@@ -36,6 +36,10 @@ const LEFT_OUT: &str = "/console/contacts/import/left-out";
 /// As many bytes as an import of the API.
 const MOST_BYTES: usize = 8 * 1_048_576;
 
+/// What is said where nobody can choose columns. Those that are guessed never mean the same.
+const NO_NUMBER: &str = "No column of this file is called mobile, phone or number. Name one so in \
+                         its first row.";
+
 pub(crate) fn places() -> Vec<Place> {
     vec![
         Place::get(PATH, account(ask)),
@@ -62,8 +66,8 @@ async fn import(visit: AccountVisit) -> Outcome {
         Err(error) => return Ok(Reply::Again(page(&visit, refused(&error.to_string())).await?)),
     };
     let columns = Column::guessed(&sheet.header);
-    if let Err(error) = column::check(&columns) {
-        return Ok(Reply::Again(page(&visit, refused(&error.to_string())).await?));
+    if column::check(&columns).is_err() {
+        return Ok(Reply::Again(page(&visit, refused(NO_NUMBER)).await?));
     }
     let rows = sheet.rows.iter().map(|row| column::contact_of(&row.cells, &columns));
     let rows: Vec<ContactInput> = rows.collect();

@@ -11,16 +11,24 @@ let facts;
 const here = stage({}, async (server) => {
   facts = await historyMake(server);
 });
+const withoutScript = { javaScriptEnabled: false };
 
 /** @param {import('playwright-core').Page} page @param {RegExp | string} name */
 const inDialog = (page, name) => page.getByRole('dialog').getByRole('button', { name });
 
-/** @param {string} name */
-async function draft(name) {
+/** @param {string} name @param {Record<string, unknown>} [fields] */
+async function draft(name, fields = {}) {
   return (await here.server.api('POST', '/campaigns', {
-    name, list_id: facts.list.id, body: 'Hello {first_name}', ignore_quiet_hours: true,
+    name, list_id: facts.list.id, body: 'Hello {first_name}', ignore_quiet_hours: true, ...fields,
   })).data;
 }
+
+/** @param {{id: string}} campaign */
+const messagesOf = async (campaign) => (
+  await here.server.api('GET', `/messages?campaign_id=${campaign.id}&limit=100`)).data;
+
+/** Two days from now, as a field for date and time has it. */
+const later = () => `${new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)}T12:30`;
 
 job(here, 'a campaign is drafted, priced, launched and watched', 'live', '/console/campaigns',
   async (page, server) => {
@@ -32,18 +40,39 @@ job(here, 'a campaign is drafted, priced, launched and watched', 'live', '/conso
     await page.getByLabel('Shorten links and count who opens them').check();
     await page.getByLabel('Send during quiet hours too').check();
     await page.getByText('Hello Front, roast on Sunday').waitFor();
+    await page.locator('.big-price').filter({ hasText: '8 credits' }).waitFor();
     await page.getByRole('button', { name: 'Save the draft' }).click();
     await page.getByText('A draft: nothing has been sent.').waitFor();
-    await page.getByRole('button', { name: 'Launch…' }).click();
-    await page.getByRole('dialog').getByText('It goes to 8 people.').waitFor();
-    await page.getByRole('dialog').getByText('8 credits', { exact: true }).waitFor();
-    await inDialog(page, 'Launch for 8 credits').click();
+    await page.getByRole('link', { name: 'Launch…' }).click();
+    await page.getByText('It goes to 8 people.').waitFor();
+    await page.getByText('8 credits', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
     await page.getByText('Messages that have left: 8 of 8').waitFor();
     await until(() => page.locator('.stat').filter({ hasText: /^Delivered/ }).innerText(),
       (text) => /\b8\b/.test(text));
     const link = (await server.api('GET', '/links')).data[0];
     await fetch(link.short_url, { redirect: 'manual' });
     await page.getByRole('link', { name: '1 click' }).waitFor();
+  });
+
+job(here, 'a draft that is being written survives a reload, and is gone once it is saved', 'live',
+  '/console/campaigns/new', async (page, server) => {
+    const name = page.getByLabel('Name');
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await name.fill('Half written');
+    await message.fill('Come – and “bring” the dog');
+    await page.reload();
+    await until(() => name.inputValue(), (text) => text === 'Half written');
+    await page.getByRole('button', { name: 'Use plain characters' }).click();
+    await until(() => message.inputValue(), (text) => text === 'Come - and "bring" the dog');
+    await page.getByLabel('Audience').selectOption({ label: 'Regulars (8 contacts)' });
+    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByText('A draft: nothing has been sent.').waitFor();
+    const [campaign] = (await server.api('GET', '/campaigns')).data;
+    assert.equal(campaign.body, 'Come - and "bring" the dog');
+    await page.goto(`${server.base}/console/campaigns/new`);
+    await page.getByText('Choose a list and write something').waitFor();
+    assert.equal(await name.inputValue(), '');
   });
 
 test('two tabs that launch at once send it once, and the second is told', async () => {
@@ -54,59 +83,132 @@ test('two tabs that launch at once send it once, and the second is told', async 
   const two = await context.newPage();
   await two.goto(here.server.base + path);
   for (const page of [one, two]) {
-    await page.getByRole('button', { name: 'Launch…' }).click();
-    await inDialog(page, 'Launch for 8 credits').waitFor();
+    await page.getByRole('link', { name: 'Launch…' }).click();
+    await page.getByRole('button', { name: 'Launch for 8 credits' }).waitFor();
   }
-  await Promise.all([one, two].map((page) => inDialog(page, 'Launch for 8 credits').click()));
+  await Promise.all([one, two].map((page) => (
+    page.getByRole('button', { name: 'Launch for 8 credits' }).click())));
   for (const page of [one, two]) await page.getByText('Messages that have left').waitFor();
   const told = await Promise.all([one, two].map((page) => (
     page.getByRole('alert').filter({ hasText: /already/ }).count())));
   assert.deepEqual(told.sort(), [0, 1]);
-  const sent = await here.server.api('GET', `/messages?campaign_id=${campaign.id}`);
-  assert.equal(sent.data.length, 8);
+  assert.equal((await messagesOf(campaign)).length, 8);
   assert.deepEqual(alarms, []);
   await context.close();
 });
 
-test('a launch whose answer was lost is finished after a reload, once', async () => {
+test('a launch whose answer was lost is seen after going back, and happened once', async () => {
   const campaign = await draft('Lost answer');
   const { page, context } = await pageOpen(here.browser, here.server);
-  await signIn(page, here.server, 'live', `/console/campaigns/${campaign.id}`);
-  let lost = 0;
-  await page.route('**/campaigns/*/send', async (route) => {
-    if (lost > 0) return route.continue();
-    lost += 1;
-    await route.fetch();
+  await signIn(page, here.server, 'live', `/console/campaigns/${campaign.id}/launch`);
+  /** @type {string[]} */
+  const bodies = [];
+  await page.route('**/campaigns/*/launch', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    bodies.push(route.request().postData() ?? '');
+    // Playwright's own request lacks what a browser adds to that of a form.
+    const headers = { ...route.request().headers(), origin: here.server.base };
+    await route.fetch({ maxRedirects: 0, headers });
     return route.abort();
   });
-  await page.getByRole('button', { name: 'Launch…' }).click();
-  await inDialog(page, 'Launch for 8 credits').click();
-  await page.getByText('The server did not answer your last send').waitFor();
-  await page.reload();
-  await page.getByRole('button', { name: 'Finish sending' }).click();
+  await page.getByRole('button', { name: 'Launch for 8 credits' }).click({ noWaitAfter: true });
+  await until(messagesOf.bind(null, campaign), (messages) => messages.length === 8);
+  // The browser asks whether to send the form again, and does: it gets the first one's answer.
+  const again = await context.request.post(
+    `${here.server.base}/console/campaigns/${campaign.id}/launch`, {
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded', Origin: here.server.base,
+      },
+      data: bodies[0], maxRedirects: 0,
+    });
+  assert.equal(again.status(), 303);
+  assert.match(again.headers().location, /said=campaign-launched$/);
+  // Whoever opens the page of the launch anew is led to what became of it.
+  await page.goto(`${here.server.base}/console/campaigns/${campaign.id}/launch`);
   await page.getByText('Messages that have left').waitFor();
-  const sent = await here.server.api('GET', `/messages?campaign_id=${campaign.id}`);
-  assert.equal(sent.data.length, 8);
+  assert.equal((await messagesOf(campaign)).length, 8);
   await context.close();
 });
+
+test('a launch that never arrived goes at the time that is chosen when it does', async () => {
+  const campaign = await draft('Never arrived');
+  const { page, context } = await pageOpen(here.browser, here.server);
+  const path = `/console/campaigns/${campaign.id}/launch`;
+  await signIn(page, here.server, 'live', path);
+  let lost = 0;
+  await page.route('**/campaigns/*/launch', (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+    lost += 1;
+    return route.abort();
+  });
+  await page.getByLabel('Send at').fill(later());
+  await page.getByRole('button', { name: 'Launch for 8 credits' }).click({ noWaitAfter: true });
+  await until(async () => lost, (count) => count === 1);
+  await page.goto(here.server.base + path);
+  assert.equal(await page.getByLabel('Send at').inputValue(), '');
+  await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
+  await page.getByText('Messages that have left').waitFor();
+  const { data } = await here.server.api('GET', `/campaigns/${campaign.id}`);
+  assert.equal(data.scheduled_at, null);
+  await context.close();
+});
+
+job(here, 'a price that has changed is asked for again before anything goes', 'live',
+  '/console/campaigns', async (page, server) => {
+    const list = (await server.api('POST', '/lists', { name: 'Growing' })).data;
+    await server.api('POST', `/lists/${list.id}/contacts`, { phones: ['07700 900100'] });
+    const campaign = await draft('Dearer', { list_id: list.id });
+    await page.goto(`${server.base}/console/campaigns/${campaign.id}/launch`);
+    const one = page.getByRole('button', { name: 'Launch for 1 credit', exact: true });
+    await one.waitFor();
+    await server.api('POST', `/lists/${list.id}/contacts`, { phones: ['07700 900101'] });
+    await page.getByLabel('Send at').fill(later());
+    await one.click();
+    await page.getByRole('alert').filter({ hasText: '2 credits' }).waitFor();
+    assert.equal((await messagesOf(campaign)).length, 0);
+    assert.match(await page.getByLabel('Send at').inputValue(), /T12:30$/);
+    await page.getByRole('button', { name: 'Launch for 2 credits' }).click();
+    await page.getByText(/Goes at 12:30 on .*, London time\./).waitFor();
+    assert.equal((await messagesOf(campaign)).length, 2);
+  });
 
 job(here, 'a scheduled campaign says when it goes, and can be cancelled', 'live',
   '/console/campaigns', async (page, server) => {
     const campaign = await draft('Later');
-    await page.goto(`${server.base}/console/campaigns/${campaign.id}`);
-    await page.getByRole('button', { name: 'Launch…' }).click();
-    const day = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
-    await page.getByRole('dialog').getByLabel('Send at').fill(`${day}T12:30`);
-    await page.getByRole('dialog').getByLabel('Send at').blur();
-    await inDialog(page, 'Launch for 8 credits').click();
+    await page.goto(`${server.base}/console/campaigns/${campaign.id}/launch`);
+    await page.getByText('It would go now.').waitFor();
+    await page.getByLabel('Send at').fill(later());
+    await page.getByText(/It would go at 12:30 on .*, London time\./).waitFor();
+    await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
     await page.getByText(/Goes at 12:30 on .*, London time\./).waitFor();
     await page.getByRole('button', { name: 'Cancel the campaign' }).click();
     await page.getByRole('dialog').getByText('About 8 messages').waitFor();
     await inDialog(page, 'Cancel the campaign').click();
-    await page.getByText('8 messages cancelled.').waitFor();
+    await page.getByText('8 messages were cancelled and refunded.').waitFor();
     const { data } = await server.api('GET', `/campaigns/${campaign.id}`);
     assert.equal(data.status, 'cancelled');
   });
+
+job(here, 'a campaign is drafted, launched and cancelled without script', 'live',
+  '/console/campaigns', async (page, server) => {
+    await page.getByRole('link', { name: 'Draft a campaign' }).click();
+    await page.getByLabel('Name').fill('Quiet week');
+    await page.getByLabel('Audience').selectOption({ label: 'Regulars (8 contacts)' });
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello {first_name}, come by');
+    await page.getByRole('button', { name: 'Show the price' }).click();
+    await page.getByText('Hello Front, come by').waitFor();
+    await page.locator('.big-price').filter({ hasText: '8 credits' }).waitFor();
+    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByRole('link', { name: 'Launch…' }).click();
+    await page.getByLabel('Send at').fill(later());
+    await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
+    await page.getByText(/Goes at 12:30 on .*, London time\./).waitFor();
+    await page.getByRole('button', { name: 'Cancel the campaign' }).click();
+    await inDialog(page, 'Cancel the campaign').click();
+    await page.getByText('8 messages were cancelled and refunded.').waitFor();
+    const [campaign] = (await server.api('GET', '/campaigns')).data;
+    assert.equal(campaign.status, 'cancelled');
+  }, withoutScript);
 
 test('quiet hours are explained in words', async () => {
   const { page, context } = await pageOpen(here.browser, here.server);
@@ -126,10 +228,11 @@ test('quiet hours are explained in words', async () => {
     name: 'At night', list_id: facts.list.id, body: 'Good morning',
   })).data;
   await signIn(page, here.server, 'live', `/console/campaigns/${campaign.id}`);
-  await page.getByRole('button', { name: 'Launch…' }).click();
-  await page.getByText('During quiet hours').waitFor();
-  await inDialog(page, 'Launch for 8 credits').click();
-  await page.getByText(/It is quiet now: it goes at \d\d:\d\d tomorrow/).waitFor();
+  await page.getByRole('link', { name: 'Launch…' }).click();
+  await page.getByText(`It is quiet now, from ${end} to ${begin}`).waitFor();
+  await page.getByText(/it would go at \d\d:\d\d tomorrow, London time\./).waitFor();
+  await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
+  await page.getByText('It is quiet now: it waits until the quiet hours end.').waitFor();
   await page.getByText(/Goes at \d\d:\d\d tomorrow, London time\./).waitFor();
   await here.server.operator('PATCH', `/accounts/${account.id}`, {
     settings: {

@@ -1,0 +1,75 @@
+//! What somebody can choose from who writes a message: lists, sender names and merge fields.
+
+use maud::{Markup, html};
+use sms_core::Error;
+use sms_core::list::ContactList;
+use sms_core::sender_name::ReviewStatus;
+use sms_core::service::AccountHandle;
+
+use super::list_choice::every_list;
+use crate::format::counted;
+
+/// How many merge fields are offered.
+const MOST_FIELDS: usize = 20;
+
+/// The merge fields that every contact has.
+const BUILT_IN: [&str; 5] = ["first_name", "last_name", "full_name", "phone", "email"];
+
+/// The options of a field: pairs of value and label.
+pub(crate) type Options = Vec<(String, String)>;
+
+/// What a message can be written with.
+#[derive(Debug)]
+pub(crate) struct Choices {
+    lists: Vec<ContactList>,
+    senders: Vec<String>,
+    merge_fields: Vec<String>,
+}
+
+impl Choices {
+    /// Reads what this account has.
+    pub(crate) async fn read(handle: &AccountHandle) -> Result<Self, Error> {
+        let names = handle.sender_name_list().await?.into_iter();
+        let approved = names.filter(|name| name.status == ReviewStatus::Approved);
+        let senders = approved.map(|name| name.value.as_str().to_owned()).collect();
+        let own = handle.contact_fields().await?.into_iter();
+        let own = own.filter(|name| !BUILT_IN.contains(&&**name));
+        let built_in = BUILT_IN.map(str::to_owned).into_iter();
+        let merge_fields = built_in.chain(own).take(MOST_FIELDS).collect();
+        let lists = every_list(handle).await?;
+        Ok(Self { lists, senders, merge_fields })
+    }
+
+    /// The options of a field that chooses a list. `none` is what it says at first.
+    pub(crate) fn list_options(&self, none: &str) -> Options {
+        let none = if self.lists.is_empty() { "There are no lists" } else { none };
+        let lists = self.lists.iter().map(|list| {
+            let label = format!("{} ({})", list.name, counted(list.contact_count, "contact"));
+            (list.id.to_string(), label)
+        });
+        with_none(none, lists)
+    }
+
+    /// The options of a field that chooses what people see as the sender.
+    pub(crate) fn sender_options(&self) -> Options {
+        let senders = self.senders.iter().map(|sender| (sender.clone(), sender.clone()));
+        with_none("A number that people can answer", senders)
+    }
+
+    /// Buttons that put a merge field where the cursor is, for a browser with scripts.
+    pub(crate) fn merge_buttons(&self) -> Markup {
+        html! {
+            div.merge.scripted role="group" aria-label="Insert a merge field" {
+                span.small.faint { "Insert:" }
+                @for name in &self.merge_fields {
+                    button.button.button-quiet.button-small type="button"
+                        data-insert={ "{" (name) "}" } { "{" (name) "}" }
+                }
+            }
+        }
+    }
+}
+
+fn with_none(none: &str, options: impl Iterator<Item = (String, String)>) -> Options {
+    std::iter::once((String::new(), none.to_owned())).chain(options).collect()
+}
