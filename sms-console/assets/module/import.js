@@ -20,7 +20,7 @@ import { csvRead } from './csv.js';
 const PORTION = 1000;
 const PATH = '/console/contacts/import';
 /** The most characters of the rows left out that the report lists. */
-const MOST_LISTED = 3_000_000;
+const MOST_LISTED = 2_000_000;
 
 // A download leaves the page as it is, and can be had again.
 document.addEventListener('submit', (event) => {

@@ -105,7 +105,8 @@ impl Report {
             section.stack-tight {
                 div.card-head {
                     h2 { (counted(count, "row")) " left out" }
-                    form method="post" action=(download) data-download {
+                    form method="post" action=(download) enctype="multipart/form-data"
+                        data-download {
                         input type="hidden" name="csrf" value=(csrf);
                         input type="hidden" name="report" value=(kept);
                         (submit("Download them as CSV"))
