@@ -62,8 +62,8 @@ impl Form {
         fields.find(|(own, _)| own == name).map(|(_, value)| &**value).unwrap_or_default()
     }
 
-    /// The text of a text box as it was typed: browsers send CR and LF for each line end, and people
-    /// type one character.
+    /// The text of a text box as it was typed: browsers send CR and LF for each line end, and
+    /// people type one character.
     pub fn body(&self, name: &str) -> String {
         self.raw(name).replace("\r\n", "\n")
     }

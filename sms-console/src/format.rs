@@ -161,8 +161,8 @@ pub fn to_field(at: Timestamp) -> String {
     minute.format("%Y-%m-%dT%H:%M").to_string()
 }
 
-/// The moment at which clocks in London show what a field for date and time sent; `None` if it is no
-/// time.
+/// The moment at which clocks in London show what a field for date and time sent; `None` if it is
+/// no time.
 pub fn from_field(local: &str) -> Option<Timestamp> {
     let read = |form| NaiveDateTime::parse_from_str(local, form).ok();
     let read = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"].into_iter().find_map(read);

@@ -30,7 +30,8 @@ impl Place {
         Self { method: Method::GET, pattern, handler, most_bytes: None }
     }
 
-    /// What a form does. The handler is called only for a form that brings the token of its session.
+    /// What a form does. The handler is called only for a form that brings the token of its
+    /// session.
     pub fn post(pattern: &'static str, handler: Handler) -> Self {
         Self { method: Method::POST, pattern, handler, most_bytes: None }
     }

@@ -59,7 +59,8 @@ pub fn table<T, const N: usize>(
                 tbody role="rowgroup" {
                     @for item in items {
                         tr role="row" {
-                            @for (at, (column, cell)) in columns.iter().zip(cells(item)).enumerate() {
+                            @let cells = columns.iter().zip(cells(item));
+                            @for (at, (column, cell)) in cells.enumerate() {
                                 td role="cell" class=[column.class()]
                                     data-label=[column.beside(at)] { (cell) }
                             }

@@ -17,8 +17,8 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the note is too long; [`Error::BalanceOutOfRange`] if the balance would
-    /// go below zero. Nothing is taken then.
+    /// [`Error::Invalid`] if the note is too long; [`Error::BalanceOutOfRange`] if the balance
+    /// would go below zero. Nothing is taken then.
     pub async fn credits_adjust(
         &self,
         id: AccountId,
