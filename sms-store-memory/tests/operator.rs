@@ -1,7 +1,5 @@
 //! What the operator writes keeps its limits, whichever program calls: the API and the console do.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Arc;
 
 use futures_executor::block_on;
