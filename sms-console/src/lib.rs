@@ -2,11 +2,11 @@
 //!
 //! # How it works
 //!
-//! A server mounts the [`places`]: each has a method, a pattern of paths and who may see it, and
+//! A server mounts the [`places()`]: each has a method, a pattern of paths and who may see it, and
 //! makes the answer to a [`Visit`]. The server finds out who is signed in, and where a change comes
 //! from, before it lets anybody in. Handlers call the same service as the APIs do.
 //!
-//! [`part`] has the components, and [`format`] says how numbers and times are written for people.
+//! [`part`] has the components, and [`mod@format`] says how numbers and times are written.
 //! Every page is rendered by functions from data to [`maud::Markup`], which escapes all text.
 //!
 //! # Files
