@@ -5,7 +5,7 @@ import { h, replace } from './dom.js';
 import { live, reachTold } from './live.js';
 import { toastError } from './part/notice.js';
 import { failed, loading } from './part/state.js';
-import { ACCOUNT_PLACES, OPEN_PLACES, OPERATOR_PLACES } from './places.js';
+import { ACCOUNT_PLACES, OPEN_PLACES } from './places.js';
 import { placeOf, redirect, reload, start } from './router.js';
 import {
   owner, session, sessionExpired, sessionRead, signOut, signedIn, signedInElsewhere,
@@ -115,8 +115,12 @@ async function show() {
     redirect(`/console/sign-in?${new URLSearchParams({ next: back })}`);
     return;
   }
-  const places = !signedIn() || open ? [] : session().kind === 'operator'
-    ? OPERATOR_PLACES : ACCOUNT_PLACES;
+  const operator = signedIn() && session().kind === 'operator';
+  if (operator && url.pathname === '/console') {
+    redirect('/console/operator/accounts');
+    return;
+  }
+  const places = !signedIn() || open || operator ? [] : ACCOUNT_PLACES;
   const found = open ?? placeOf(places, url.pathname);
   const main = signedIn() ? framed().main : unframed();
   frame?.mark(url.pathname);
@@ -197,7 +201,7 @@ async function begin() {
       return;
     }
   }
-  start(show, (path) => [ACCOUNT_PLACES, OPERATOR_PLACES, OPEN_PLACES]
+  start(show, (path) => [ACCOUNT_PLACES, OPEN_PLACES]
     .some((places) => placeOf(places, path)));
 }
 

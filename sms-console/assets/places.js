@@ -16,18 +16,6 @@ export const ACCOUNT_PLACES = [
 ];
 
 /** @type {Place[]} */
-export const OPERATOR_PLACES = [
-  { path: '/console', load: () => import('./operator/accounts.js') },
-  { path: '/console/operator/accounts', load: () => import('./operator/accounts.js') },
-  { path: '/console/operator/accounts/:id', load: () => import('./operator/account.js') },
-  { path: '/console/operator/senders', load: () => import('./operator/senders.js') },
-  { path: '/console/operator/numbers', load: () => import('./operator/numbers.js') },
-  { path: '/console/operator/unrouted', load: () => import('./operator/unrouted.js') },
-  { path: '/console/operator/routes', load: () => import('./operator/routes.js') },
-  { path: '/console/operator/sandbox', load: () => import('./operator/sandbox.js') },
-];
-
-/** @type {Place[]} */
 export const OPEN_PLACES = [
   { path: '/console/design', load: () => import('./page/design.js') },
 ];

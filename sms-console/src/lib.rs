@@ -31,6 +31,7 @@ mod key;
 mod kind;
 mod multipart;
 pub mod navigation;
+mod operator;
 pub mod part;
 pub mod place;
 pub mod places;

@@ -3,6 +3,7 @@
 use poem::http::Method;
 
 use crate::account;
+use crate::operator;
 use crate::place::Place;
 
 /// Every place, for a server to mount.
@@ -23,6 +24,7 @@ pub fn places() -> Vec<Place> {
         account::opt_outs::places(),
         account::senders::places(),
         account::templates::places(),
+        operator::places(),
     ]
     .concat()
 }

@@ -28,6 +28,11 @@ macro_rules! said {
 
 // One line each, in alphabetical order.
 said! {
+    AccountActive = "account-active": "The account is active.",
+    AccountAdded = "account-added": "The account is added.",
+    AccountSuspended = "account-suspended": "The account is suspended.",
+    ApiKeyRevoked = "api-key-revoked": "The key is revoked.",
+    BalanceChanged = "balance-changed": "The balance is changed.",
     CampaignCancelled = "campaign-cancelled": "The campaign was cancelled.",
     CampaignLaunched = "campaign-launched": "Launched.",
     CampaignWaits = "campaign-waits": "It is quiet now: it waits until the quiet hours end.",
@@ -35,18 +40,27 @@ said! {
     ContactDeleted = "contact-deleted": "The contact was deleted.",
     DraftDeleted = "draft-deleted": "The draft was deleted.",
     DraftSaved = "draft-saved": "The draft was saved.",
+    InboundRouted = "inbound-routed": "It is in the account’s inbox.",
+    InboundUnrouted = "inbound-unrouted": "It belongs to no account: it is unrouted.",
     KeywordDeleted = "keyword-deleted": "The keyword is deleted.",
     KeywordSaved = "keyword-saved": "The keyword is saved.",
     ListDeleted = "list-deleted": "The list was deleted.",
     ListMade = "list-made": "The list was made.",
+    NumberAdded = "number-added": "The number is added.",
+    NumberCheckedIn = "number-checked-in": "The gateway counts as online for 5 minutes.",
+    NumberReleased = "number-released": "The number is released.",
     OptOutAdded = "opt-out-added": "The number is not texted any more.",
     OptOutRemoved = "opt-out-removed": "The opt-out is removed.",
     PeopleAdded = "people-added": "They were added.",
     Saved = "saved": "Saved.",
+    SenderNameApproved = "sender-name-approved": "The name is approved.",
     SenderNameAsked = "sender-name-asked": "The name waits for its review.",
+    SenderNameRejected = "sender-name-rejected": "The name is rejected.",
+    SettingsSaved = "settings-saved": "The settings are saved.",
     SignedOut = "signed-out": "You are signed out.",
     TemplateDeleted = "template-deleted": "The template is deleted.",
     TemplateSaved = "template-saved": "The template is saved.",
+    TimePassed = "time-passed": "Time has passed, and everything that fell due was done.",
 }
 
 impl Said {

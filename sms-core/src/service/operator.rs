@@ -18,8 +18,8 @@ use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
 use crate::route::RouteName;
 use crate::setters::setters;
 
-/// The most characters of a name.
-const MAX_NAME: usize = 200;
+/// The most characters of the name of an account or a key.
+pub const MAX_NAME: usize = 200;
 
 /// The fields of a new account.
 #[derive(Debug, Clone, PartialEq, Eq)]

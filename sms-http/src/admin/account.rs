@@ -5,7 +5,7 @@ use sms_core::Sms;
 use sms_core::account::settings::{LINE_CHARACTERS, SettingsChange};
 use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settings, Share};
 use sms_core::credits::Credits;
-use sms_core::service::operator::{NewAccountInput, check_name};
+use sms_core::service::operator::{MAX_NAME, NewAccountInput, check_name};
 
 use super::amount::MAX_CREDITS;
 use super::tag::Tag;
@@ -25,7 +25,6 @@ use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
 use crate::web::path_param::PathParam;
 
-const MAX_NAME: usize = 200;
 const MAX_SHARE: u64 = Share::MAX as u64;
 
 fn time_of_day() -> Text {

@@ -4,7 +4,7 @@ use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::service::new_account::ApiKeyMade;
-use sms_core::service::operator::check_name;
+use sms_core::service::operator::{MAX_NAME, check_name};
 
 use super::tag::Tag;
 use crate::api::api_key::KeyShape;
@@ -26,7 +26,7 @@ request_body! {
         /// Live or test.
         required kind: Mode = choice();
         /// The purpose.
-        optional name: String = text().min(1).max(200);
+        optional name: String = text().min(1).max(MAX_NAME);
     }
 }
 

@@ -29,6 +29,9 @@ export function everyPage(facts, message, account) {
     people('developers', '/developers'),
     people('webhook', `/developers/webhooks/${facts.webhook.id}`), people('nowhere', '/nowhere'),
     operator('accounts', 'accounts'), operator('account', `accounts/${account}`),
+    operator('account-new', 'accounts/new'), operator('top-up', `accounts/${account}/credits`),
+    operator('settings', `accounts/${account}/settings`),
+    operator('key-new', `accounts/${account}/keys/new`), operator('number-new', 'numbers/new'),
     operator('senders', 'senders'), operator('numbers', 'numbers'),
     operator('unrouted', 'unrouted'), operator('routes', 'routes'), operator('sandbox', 'sandbox'),
   ];

@@ -68,7 +68,7 @@ after(async () => {
 
 /** Pages that have nothing of this to show. */
 const WITHOUT = new Set(['sign-in', 'design', 'home', 'nowhere', 'operator-routes',
-  'operator-sandbox', 'operator-numbers', 'links']);
+  'operator-sandbox', 'operator-numbers', 'operator-account-new', 'operator-key-new', 'links']);
 
 for (const who of /** @type {const} */ (['live', 'operator'])) {
   test(`markup in a text is shown as text on every page: ${who}`, async () => {
