@@ -8,6 +8,7 @@ use std::sync::Arc;
 use poem::http::Uri;
 use sms_core::Sms;
 use sms_core::account::{Account, Mode};
+use sms_core::ids::{Id, Kind};
 use sms_core::service::{AccountHandle, Operator};
 use sms_core::time::Timestamp;
 
@@ -205,6 +206,11 @@ impl Params {
     pub fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(own, _)| *own == name);
         found.map(|(_, value)| &**value).unwrap_or_default()
+    }
+
+    /// The id in the path, called `{id}`. What is no id of this kind names nothing that is there.
+    pub(crate) fn id<K: Kind>(&self) -> Result<Id<K>, Trouble> {
+        self.get("id").parse().map_err(|_| Trouble::NotFound)
     }
 }
 

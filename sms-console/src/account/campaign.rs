@@ -35,10 +35,6 @@ pub(crate) fn places() -> Vec<Place> {
 }
 
 /// The campaign that an address names.
-pub(super) fn id_of(visit: &AccountVisit) -> Result<CampaignId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
-}
-
 /// The address of a campaign.
 pub(super) fn address(id: CampaignId) -> String {
     format!("{CAMPAIGNS}/{id}")
@@ -51,7 +47,7 @@ pub(super) fn kept_as(visit: &AccountVisit, draft: Option<CampaignId>) -> String
 }
 
 async fn show(visit: AccountVisit) -> Outcome {
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     Ok(campaign_page(&visit, &campaign, html! {}).await?.into())
 }
 
@@ -234,7 +230,7 @@ fn questions(campaign: &Campaign, csrf: &str) -> Markup {
 }
 
 async fn cancel(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     match visit.handle().campaign_cancel(id).await {
         Ok(_) => Ok(Reply::moved(address(id)).saying(Said::CampaignCancelled)),
         Err(error @ Error::CampaignNotCancellable(_)) => {
@@ -246,7 +242,7 @@ async fn cancel(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     match visit.handle().campaign_delete(id).await {
         Ok(()) => Ok(Reply::moved(CAMPAIGNS).saying(Said::DraftDeleted)),
         Err(error @ Error::CampaignNotDraft) => {

@@ -6,7 +6,7 @@ use sms_core::campaign::{Campaign, CampaignChange, CampaignInput, NAME_CHARACTER
 use sms_core::ids::{CampaignId, ListId};
 use sms_core::sending::{Quote, SendRequest};
 
-use super::campaign::{address, id_of, kept_as};
+use super::campaign::{address, kept_as};
 use super::choices::Choices;
 use crate::form::{Choice, FieldTroubles, Form};
 use crate::format::{counted_as, credits};
@@ -240,7 +240,7 @@ async fn create(visit: AccountVisit) -> Outcome {
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     if campaign.launch.is_some() {
         return Ok(Reply::moved(address(campaign.id)));
     }
@@ -250,7 +250,7 @@ async fn edit(visit: AccountVisit) -> Outcome {
 
 async fn update(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     let (sent, draft) = (DraftForm::sent(&form), Draft::Old(campaign.id));
     if Step::of(&form) != Step::Save {
         return draft_page(&visit, draft, &sent, Given::Sent).await;

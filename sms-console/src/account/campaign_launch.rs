@@ -9,7 +9,7 @@ use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::{LaunchOptions, QuietHoursApplied};
 use sms_core::sending::{Quote, SendRequest};
 
-use super::campaign::{address, id_of, refused};
+use super::campaign::{address, refused};
 use super::campaign_words::departure_in_words;
 use crate::form::{FieldTroubles, Form, sentence};
 use crate::format::{counted_as, credits, from_field};
@@ -80,7 +80,7 @@ fn confirmed(price: &Price) -> Option<u64> {
 }
 
 async fn ask(visit: AccountVisit) -> Outcome {
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     if campaign.launch.is_some() {
         return Ok(Reply::moved(address(campaign.id)));
     }
@@ -94,7 +94,7 @@ async fn launch(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
     let key = key_of(&form)?;
     let sent = LaunchForm::sent(&form);
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     let options = match sent.options() {
         Ok(options) => options,
         Err(troubles) => return again(&visit, &campaign, sent, html! {}, &troubles).await,
@@ -155,7 +155,7 @@ async fn again(
 
 /// When it would go, for a time that somebody is choosing.
 async fn when(visit: AccountVisit) -> Outcome {
-    let campaign = visit.handle().campaign_get(id_of(&visit)?).await?;
+    let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     let sent = LaunchForm::sent(&visit.form().await?);
     Ok(Reply::Fragment(departure(&visit, &campaign, &sent)))
 }

@@ -38,16 +38,12 @@ pub(crate) fn places() -> Vec<Place> {
     ]
 }
 
-fn id_of(visit: &AccountVisit) -> Result<ContactId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
-}
-
 fn address(id: ContactId) -> String {
     format!("{CONTACTS}/{id}")
 }
 
 async fn show(visit: AccountVisit) -> Outcome {
-    let found = visit.handle().contact_get(id_of(&visit)?).await?;
+    let found = visit.handle().contact_get(visit.params.id()?).await?;
     let lists = with_missing(visit.handle(), every_list(visit.handle()).await?, &found).await?;
     Ok(Page::new(called(&found.contact), view(&found, &lists, visit.csrf())).into())
 }
@@ -181,7 +177,7 @@ fn messages_card(contact: &Contact) -> Markup {
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let contact = visit.handle().contact_get(id).await?.contact;
     let shown = ContactForm::of(&contact).with_offers(visit.handle()).await?;
     let page = edit_view(&contact, visit.csrf(), &shown, html! {}, &FieldTroubles::none());
@@ -189,7 +185,7 @@ async fn edit(visit: AccountVisit) -> Outcome {
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let contact = visit.handle().contact_get(id).await?.contact;
     let sent = ContactForm::sent(&visit.form().await?);
     let patch = sent.clone().patch(&contact.details.custom);
@@ -228,19 +224,19 @@ fn edit_view(
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().contact_delete(id_of(&visit)?).await?;
+    visit.handle().contact_delete(visit.params.id()?).await?;
     Ok(Reply::moved(CONTACTS).saying(Said::ContactDeleted))
 }
 
 async fn join(visit: AccountVisit) -> Outcome {
-    let (id, list) = (id_of(&visit)?, list_of(&visit).await?);
+    let (id, list) = (visit.params.id()?, list_of(&visit).await?);
     let input = JoinInput::default().contact_ids([id.to_string()]);
     visit.handle().list_add(list, input).await?;
     Ok(Reply::moved(address(id)))
 }
 
 async fn leave(visit: AccountVisit) -> Outcome {
-    let (id, list) = (id_of(&visit)?, list_of(&visit).await?);
+    let (id, list) = (visit.params.id()?, list_of(&visit).await?);
     visit.handle().list_remove(list, id).await?;
     Ok(Reply::moved(address(id)))
 }

@@ -1,7 +1,6 @@
 //! Keywords: the first word of a message that answers by itself and adds the sender to a list.
 
 use maud::{Markup, html};
-use sms_core::ids::KeywordId;
 use sms_core::keyword::{Keyword, Listening};
 use sms_core::list::ContactList;
 use sms_core::message::Body;
@@ -178,14 +177,14 @@ async fn create(visit: AccountVisit) -> Outcome {
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
-    let keyword = visit.handle().keyword_get(id(&visit)?).await?;
+    let keyword = visit.handle().keyword_get(visit.params.id()?).await?;
     let typed = KeywordForm::of(&keyword);
     let page = changing(&visit).page(&visit, &typed, html! {}, &FieldTroubles::none()).await?;
     Ok(page.into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
-    let (id, form) = (id(&visit)?, visit.form().await?);
+    let (id, form) = (visit.params.id()?, visit.form().await?);
     let typed = KeywordForm::sent(&form);
     match visit.handle().keyword_update(id, typed.patch()).await {
         Ok(_) => Ok(Reply::moved(PATH).saying(Said::KeywordSaved)),
@@ -195,10 +194,6 @@ async fn update(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().keyword_delete(id(&visit)?).await?;
+    visit.handle().keyword_delete(visit.params.id()?).await?;
     Ok(Reply::moved(PATH).saying(Said::KeywordDeleted))
-}
-
-fn id(visit: &Visit) -> Result<KeywordId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
 }

@@ -36,16 +36,12 @@ pub(crate) fn places() -> Vec<Place> {
     ]
 }
 
-fn id_of(visit: &AccountVisit) -> Result<ListId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
-}
-
 fn address(id: ListId) -> String {
     format!("{LISTS}/{id}")
 }
 
 async fn show(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let list = visit.handle().list_get(id).await?;
     let people = visit.handle().list_contacts(id, page_request(&visit)).await?;
     let pages = pager(&visit, people.next);
@@ -114,14 +110,14 @@ fn deletion(list: &ContactList, csrf: &str) -> Markup {
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
-    let list = visit.handle().list_get(id_of(&visit)?).await?;
+    let list = visit.handle().list_get(visit.params.id()?).await?;
     let shown = ListForm::of(&list);
     let page = edit_view(&list, visit.csrf(), &shown, html! {}, &FieldTroubles::none());
     Ok(Page::new("Rename the list", page).into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let sent = ListForm::sent(&visit.form().await?);
     let error = match visit.handle().list_update(id, sent.clone().change()).await {
         Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
@@ -158,12 +154,12 @@ fn edit_view(
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().list_delete(id_of(&visit)?).await?;
+    visit.handle().list_delete(visit.params.id()?).await?;
     Ok(Reply::moved(LISTS).saying(Said::ListDeleted))
 }
 
 async fn remove(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let form = visit.form().await?;
     let contact: ContactId =
         form.text("contact").parse().map_err(|_| Trouble::BadForm("a contact"))?;

@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 use sms_core::Error;
-use sms_core::ids::ListId;
 use sms_core::list::ContactList;
 use sms_core::list::join::JoinInput;
 use sms_core::service::list::ListJoined;
@@ -26,17 +25,13 @@ pub(crate) fn places() -> Vec<Place> {
     vec![Place::get(PATTERN, account(ask)), Place::post(PATTERN, account(add))]
 }
 
-fn id_of(visit: &AccountVisit) -> Result<ListId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
-}
-
 async fn ask(visit: AccountVisit) -> Outcome {
-    let list = visit.handle().list_get(id_of(&visit)?).await?;
+    let list = visit.handle().list_get(visit.params.id()?).await?;
     Ok(page(&list, visit.csrf(), "", html! {}).into())
 }
 
 async fn add(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let form = visit.form().await?;
     let sent = form.body("phones");
     let phones: Vec<String> = numbers_in(&sent).collect();

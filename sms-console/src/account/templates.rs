@@ -1,7 +1,6 @@
 //! Templates: texts that are saved under a name.
 
 use maud::{Markup, html};
-use sms_core::ids::TemplateId;
 use sms_core::message::Body;
 use sms_core::page::Page as ListPage;
 use sms_core::template::{
@@ -178,14 +177,14 @@ async fn create(visit: AccountVisit) -> Outcome {
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
-    let template = visit.handle().template_get(id(&visit)?).await?;
+    let template = visit.handle().template_get(visit.params.id()?).await?;
     let typed = Typed { name: template.name, body: template.body.as_str().to_owned() };
     let editor = changing(&visit, visit.uri.path());
     Ok(editor.page(&typed, html! {}, &FieldTroubles::none()).into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
-    let (id, form) = (id(&visit)?, visit.form().await?);
+    let (id, form) = (visit.params.id()?, visit.form().await?);
     let typed = Typed::sent(&form);
     let change =
         TemplateChange { name: Some(typed.name.clone()), body: Some(Body::new(&*typed.body)) };
@@ -197,10 +196,6 @@ async fn update(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().template_delete(id(&visit)?).await?;
+    visit.handle().template_delete(visit.params.id()?).await?;
     Ok(Reply::moved(PATH).saying(Said::TemplateDeleted))
-}
-
-fn id(visit: &Visit) -> Result<TemplateId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
 }

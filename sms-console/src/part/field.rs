@@ -41,7 +41,7 @@ pub struct Field<'a> {
 
 /// What is switched on.
 #[derive(Debug, Clone, Copy, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 struct Set {
     required: bool,
     optional: bool,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
+use sms_console::format::whole;
 use sms_copy::{Phase, Progress, Watch};
 
 /// How wide the bar is, in characters.
@@ -87,26 +88,13 @@ fn line(phase: Phase, what: &str, done: u64, total: u64, rate: u64) -> String {
         Phase::Reading => ("reading through both stores:", "items"),
     };
     let percent = (done * 100).checked_div(total).unwrap_or(100);
-    let done = grouped(done);
-    let total = grouped(total);
+    let done = whole(done);
+    let total = whole(total);
     let mut line = format!("{doing} {what}: {done} of {total} {unit} ({percent} %)");
     if rate > 0 {
-        let _ = write!(line, ", {} a second", grouped(rate));
+        let _ = write!(line, ", {} a second", whole(rate));
     }
     line
-}
-
-/// A number with commas between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

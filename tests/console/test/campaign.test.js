@@ -16,6 +16,15 @@ const withoutScript = { javaScriptEnabled: false };
 /** @param {import('playwright-core').Page} page @param {RegExp | string} name */
 const inDialog = (page, name) => page.getByRole('dialog').getByRole('button', { name });
 
+/**
+ * Waits until Chromium shows its own page for a form whose request broke off. It opens that page
+ * only after the request has failed, and would interrupt whatever a test opens before.
+ * @param {import('playwright-core').Page} page
+ */
+async function errorShown(page) {
+  await until(async () => page.url(), (url) => url.startsWith('chrome-error:'));
+}
+
 /** @param {string} name @param {Record<string, unknown>} [fields] */
 async function draft(name, fields = {}) {
   return (await here.server.api('POST', '/campaigns', {
@@ -113,6 +122,7 @@ test('a launch whose answer was lost is seen after going back, and happened once
   });
   await page.getByRole('button', { name: 'Launch for 8 credits' }).click({ noWaitAfter: true });
   await until(messagesOf.bind(null, campaign), (messages) => messages.length === 8);
+  await errorShown(page);
   // The browser asks whether to send the form again, and does: it gets the first one's answer.
   const again = await context.request.post(
     `${here.server.base}/console/campaigns/${campaign.id}/launch`, {
@@ -143,7 +153,8 @@ test('a launch that never arrived goes at the time that is chosen when it does',
   });
   await page.getByLabel('Send at').fill(later());
   await page.getByRole('button', { name: 'Launch for 8 credits' }).click({ noWaitAfter: true });
-  await until(async () => lost, (count) => count === 1);
+  await errorShown(page);
+  assert.equal(lost, 1);
   await page.goto(here.server.base + path);
   assert.equal(await page.getByLabel('Send at').inputValue(), '');
   await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
