@@ -1,6 +1,7 @@
 // Filters above a list: the list follows while somebody types, and so does the address.
 
 import { swapLive } from './swap.js';
+import { isTypedInto } from './typed.js';
 
 const AFTER = 300;
 let timer = 0;
@@ -43,4 +44,8 @@ async function follow(form) {
   } catch {
     // The frame says when the server is away.
   }
+}
+
+for (const form of document.querySelectorAll('form[data-filters]')) {
+  if (form instanceof HTMLFormElement && isTypedInto(form)) soon(form);
 }

@@ -40,10 +40,14 @@ for (const one of root.querySelectorAll('[data-without-script]')) one.remove();
 root.prepend(problems);
 const before = stateRead();
 if (before) showInterrupted(before);
-file.addEventListener('change', () => {
+file.addEventListener('change', startChosen);
+// It may have been chosen before this module was there.
+startChosen();
+
+function startChosen() {
   const chosen = file.files?.[0];
   if (chosen) start(chosen).catch((error) => say(problems, error));
-});
+}
 
 /** @param {File} chosen */
 async function start(chosen) {

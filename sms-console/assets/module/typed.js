@@ -7,7 +7,7 @@ export const isTypedInto = (form) => [...form.elements].some(isChanged);
 function isChanged(control) {
   if (control instanceof HTMLSelectElement) {
     const first = [...control.options].findIndex((one) => one.defaultSelected);
-    return control.selectedIndex > 0 && control.selectedIndex !== first;
+    return control.selectedIndex !== Math.max(first, 0);
   }
   if (control instanceof HTMLTextAreaElement) return control.value !== control.defaultValue;
   if (!(control instanceof HTMLInputElement) || control.type === 'hidden') return false;

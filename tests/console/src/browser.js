@@ -60,4 +60,6 @@ export async function signIn(page, server, who = 'live', path = '/console') {
   await page.getByRole('button', { name: 'Sign in' }).click();
   // On a narrow screen the navigation is behind its menu.
   await page.locator('.frame').waitFor();
+  // The page is seen before its modules have run.
+  await page.waitForLoadState();
 }

@@ -3,8 +3,14 @@
 /** @typedef {{list: any, campaign: any, webhook: any, contacts: any[]}} Facts */
 /** @typedef {{name: string, path: string, who: 'live' | 'operator' | null}} PageOf */
 
-/** @param {Facts} facts @param {string} message @param {string} account @returns {PageOf[]} */
-export function everyPage(facts, message, account) {
+/**
+ * @param {Facts} facts
+ * @param {string} message
+ * @param {string} account
+ * @param {string} pending an account that waits for its approval
+ * @returns {PageOf[]}
+ */
+export function everyPage(facts, message, account, pending) {
   /** @param {string} name @param {string} path @returns {PageOf} */
   const people = (name, path) => ({ name, path: `/console${path}`, who: 'live' });
   /** @param {string} name @param {string} path @returns {PageOf} */
@@ -29,12 +35,23 @@ export function everyPage(facts, message, account) {
     people('developers', '/developers'),
     people('webhook', `/developers/webhooks/${facts.webhook.id}`), people('nowhere', '/nowhere'),
     operator('accounts', 'accounts'), operator('account', `accounts/${account}`),
+    operator('account-pending', `accounts/${pending}`),
     operator('account-new', 'accounts/new'), operator('top-up', `accounts/${account}/credits`),
     operator('settings', `accounts/${account}/settings`),
     operator('key-new', `accounts/${account}/keys/new`), operator('number-new', 'numbers/new'),
     operator('senders', 'senders'), operator('numbers', 'numbers'),
     operator('unrouted', 'unrouted'), operator('routes', 'routes'), operator('sandbox', 'sandbox'),
   ];
+}
+
+/**
+ * An account that waits for its approval.
+ * @param {import('./server.js').Server} server
+ * @param {string} [name]
+ * @returns {Promise<string>} its id
+ */
+export async function pendingAccount(server, name = 'Corner café') {
+  return (await server.operator('POST', '/accounts', { name, status: 'pending' })).data.id;
 }
 
 /** Waits until a page has shown what it reads. @param {import('playwright-core').Page} page */

@@ -2,6 +2,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-console-tests';
 
@@ -9,13 +12,16 @@ const BINARY = process.env.SMS_SERVER
   ?? new URL('../../../target/debug/sms-server', import.meta.url).pathname;
 
 /**
- * Starts a server and waits until it has said where it is.
+ * Starts a server and waits until it has said where it is. Its store is the one that
+ * SMS_CONSOLE_STORE asks for: `memory`, or `default`, which is the one of a server that is told
+ * nothing. `settings` may ask for another.
  * @param {Record<string, string>} [settings]
  */
 export async function serverStart(settings = {}) {
+  const { store, folder } = await storeOf(settings);
   const child = spawn(BINARY, [], {
     env: {
-      ...passedOn(), SMS_STORE: 'memory', SMS_ADDR: '127.0.0.1:0', SMS_LOG: 'error',
+      ...passedOn(), ...store, SMS_ADDR: '127.0.0.1:0', SMS_LOG: 'error',
       SMS_ADMIN_TOKEN: OPERATOR_TOKEN, SMS_RATE_PER_SECOND: '1000', SMS_RATE_BURST: '1000',
       SMS_WEBHOOK_ALLOW_PRIVATE: 'true', ...settings,
     },
@@ -25,6 +31,7 @@ export async function serverStart(settings = {}) {
   const banner = await bannerOf(child, complete);
   const base = /API\s+(http:\/\/[^/\s]+)/.exec(banner)?.[1];
   if (!base) throw new Error(`the server did not start: ${banner}`);
+  if (folder && !banner.includes(folder)) throw new Error(`the data is elsewhere: ${banner}`);
   if (!(await fetch(`${base}/console`)).ok) {
     child.kill();
     throw new Error(`${BINARY} serves no console: build it with this tree`);
@@ -37,9 +44,11 @@ export async function serverStart(settings = {}) {
     test: /Test key\s+(\S+)/.exec(banner)?.[1] ?? '',
     /** @param {NodeJS.Signals} [signal] */
     async stop(signal = 'SIGTERM') {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill(signal);
-      await once(child, 'exit');
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signal);
+        await once(child, 'exit');
+      }
+      if (folder) await rm(folder, { recursive: true, force: true });
     },
     /** Asks the API. */
     api: caller(base, '/api/v1', live),
@@ -85,6 +94,22 @@ function bannerOf(child, complete) {
     });
     child.stdout.on('end', () => done(banner));
   });
+}
+
+/**
+ * The settings of the store, and the folder that goes when the server does.
+ * @param {Record<string, string>} settings
+ * @returns {Promise<{store: Record<string, string>, folder: string | null}>}
+ */
+async function storeOf(settings) {
+  const wanted = process.env.SMS_CONSOLE_STORE ?? 'memory';
+  // A sandbox has no other store.
+  if (wanted === 'memory' || settings.SMS_DATA_DIR || settings.SMS_SANDBOX) {
+    return { store: { SMS_STORE: 'memory' }, folder: null };
+  }
+  if (wanted !== 'default') throw new Error(`SMS_CONSOLE_STORE=${wanted}: say memory or default`);
+  const folder = await mkdtemp(join(tmpdir(), 'console-'));
+  return { store: { SMS_DATA_DIR: folder }, folder };
 }
 
 /** What a server is given from outside: where to find the console's files while they change. */

@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import { WIDTHS, browserStart, pageOpen, signIn } from './browser.js';
 import { historyMake } from './history.js';
-import { everyPage, pageSettled } from './pages.js';
+import { everyPage, pageSettled, pendingAccount } from './pages.js';
 import { serverStart } from './server.js';
 
 const [folder = 'build/shots', ...wanted] = process.argv.slice(2);
@@ -18,7 +18,7 @@ try {
   await new Promise((done) => setTimeout(done, 3000));
   const message = (await server.api('GET', '/messages?status=delivered')).data[0].id;
   const account = (await server.operator('GET', '/accounts')).data[0].id;
-  const pages = everyPage(facts, message, account)
+  const pages = everyPage(facts, message, account, await pendingAccount(server))
     .filter((one) => wanted.length === 0 || wanted.includes(one.name));
   for (const [width, viewport] of Object.entries(WIDTHS)) {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { WIDTHS, browserStart, pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
-import { everyPage, pageSettled } from '../src/pages.js';
+import { everyPage, pageSettled, pendingAccount } from '../src/pages.js';
 import { serverStart } from '../src/server.js';
 
 const axe = await readFile(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
@@ -23,7 +23,7 @@ before(async () => {
   const facts = await historyMake(server);
   const message = (await server.api('GET', '/messages')).data[0].id;
   const account = (await server.operator('GET', '/accounts')).data[0].id;
-  pages = everyPage(facts, message, account);
+  pages = everyPage(facts, message, account, await pendingAccount(server));
 });
 
 after(async () => {
@@ -51,12 +51,32 @@ for (const who of /** @type {const} */ ([null, 'live', 'operator'])) {
         const over = await page.evaluate(() => (
           document.documentElement.scrollWidth - document.documentElement.clientWidth));
         if (over > 0) found.push(`${name}, ${width}: ${over} px wider than the screen`);
+        await dialogsLookedAt(page, `${name}, ${width}`, found);
       }
     }
     await context.close();
     assert.deepEqual(found, []);
   });
 }
+
+test('axe finds nothing in a form that comes back with what is wrong', async () => {
+  const topUp = pages.find((one) => one.name === 'operator-top-up')?.path ?? '';
+  /** @type {['live' | 'operator', string, string, string, string][]} */
+  const forms = [
+    ['operator', topUp, 'Credits', '-9000000', 'Change the balance'],
+    ['live', '/console/contacts/new', 'Mobile number', '020 7946 0000', 'Add the contact'],
+  ];
+  for (const [who, path, field, typed, send] of forms) {
+    const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
+    await signIn(page, server, who, path);
+    await page.getByLabel(field).fill(typed);
+    await page.getByRole('button', { name: send }).click();
+    await page.getByRole('main').getByRole('alert').filter({ visible: true }).waitFor();
+    await page.evaluate(axe);
+    assert.deepEqual(await violations(page, `${path}, refused`), []);
+    await context.close();
+  }
+});
 
 test('axe finds a picture without words, so that what it does not find is not there', async () => {
   const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
@@ -83,4 +103,24 @@ async function violations(page, name) {
     /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] })));
   return result.violations.flatMap((/** @type {any} */ rule) => rule.nodes.map(
     (/** @type {any} */ node) => `${name}: ${rule.id} ${node.target.join(' ')} ${node.html}`));
+}
+
+/**
+ * Looks at each question that a page asks: one of each kind, in light.
+ * @param {import('playwright-core').Page} page
+ * @param {string} name
+ * @param {string[]} found
+ */
+async function dialogsLookedAt(page, name, found) {
+  await page.emulateMedia({ colorScheme: 'light' });
+  /** @type {[string, string][]} */
+  const openers = await page.locator('button[command="show-modal"]').evaluateAll((buttons) => (
+    buttons.map((one) => [one.textContent ?? '', one.getAttribute('commandfor') ?? ''])));
+  for (const [words, id] of new Map(openers)) {
+    await page.locator(`[id="${id}"]`).evaluate((/** @type {HTMLDialogElement} */ one) => (
+      one.showModal()));
+    found.push(...await violations(page, `${name}, ${words}`));
+    await page.locator(`[id="${id}"]`).evaluate((/** @type {HTMLDialogElement} */ one) => (
+      one.close()));
+  }
 }

@@ -104,8 +104,10 @@ job(here, 'contacts are paged, and the pages keep the search', 'live', '/console
       const links = await page.getByRole('link', { name: /^Paged No/ }).allInnerTexts();
       assert.equal(links.length, count);
       for (const link of links) seen.add(link);
-      if (count === 25) await page.getByRole('link', { name: 'Older' }).click();
-      await page.waitForURL((url) => count === 10 || url.searchParams.has('cursor'));
+      if (count === 10) break;
+      const before = page.url();
+      await page.getByRole('link', { name: 'Older' }).click();
+      await page.waitForURL((url) => url.href !== before);
     }
     assert.equal(seen.size, 60);
   });

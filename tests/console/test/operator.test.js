@@ -6,7 +6,7 @@ import { job, stage, until } from '../src/setup.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
-const here = stage({ SMS_SANDBOX: 'true' }, historyMake);
+const here = stage({}, historyMake);
 
 /** Adds an account that waits. @param {Page} page @param {string} name */
 async function accountAdd(page, name) {
@@ -153,29 +153,45 @@ job(here, 'a number is added, checked in and released', 'operator', '/console/op
     await page.getByText('07700 900003').first().waitFor({ state: 'detached' });
   });
 
-job(here, 'a message comes in, and one that belongs to nobody is unrouted', 'operator',
-  '/console/operator/sandbox', async (page, server) => {
-    const shared = (await server.operator('GET', '/numbers')).data
-      .find((/** @type {any} */ one) => one.account_id === null);
-    await page.getByLabel('From').fill('07700 900601');
-    await page.getByLabel('To', { exact: true }).selectOption(shared.phone_number);
-    await page.getByLabel('Text').fill('Is anybody there?');
-    await page.getByRole('button', { name: 'Let it come in' }).click();
-    await page.getByText('It belongs to no account: it is unrouted.').waitFor();
-    await page.getByRole('link', { name: 'Unrouted messages' }).click();
-    await page.getByText('Is anybody there?').waitFor();
-    await page.getByRole('link', { name: 'Routes' }).click();
-    await page.getByRole('row', { name: /simulator Default Ready/ }).waitFor();
-  });
+job(here, 'names are reviewed, numbers managed and keys made without script', 'operator',
+  '/console/operator/senders', async (page, server) => {
+    for (const value of ['Quayside', 'Bakery']) {
+      await server.api('POST', '/sender-ids', { value, purpose: 'Orders' });
+    }
+    await page.reload();
+    await page.getByRole('button', { name: 'Approve Quayside' }).click();
+    await page.getByRole('button', { name: 'Approve the name' }).click();
+    await page.getByText('The name is approved.').waitFor();
+    await page.getByRole('button', { name: 'Reject Bakery' }).click();
+    await page.getByLabel('Reason').fill('Show that it is yours');
+    await page.getByRole('button', { name: 'Reject the name' }).click();
+    await page.getByText('The name is rejected.').waitFor();
+    await page.getByLabel('State').selectOption('approved');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('row', { name: /Quayside Orders/ }).waitFor();
 
-job(here, 'time passes in a sandbox', 'operator', '/console/operator/sandbox',
-  async (page, server) => {
-    const before = (await server.operator('GET', '/clock')).data.moved_seconds;
-    await page.getByRole('button', { name: 'One day' }).click();
-    await page.getByText('Time has passed').waitFor();
-    const moved = (await server.operator('GET', '/clock')).data.moved_seconds;
-    assert.equal(moved - before, 86_400);
-  });
+    await page.getByRole('link', { name: 'Numbers' }).click();
+    await page.getByRole('link', { name: 'Add a number' }).click();
+    await page.getByLabel('Number', { exact: true }).fill('07700 900004');
+    await page.getByRole('button', { name: 'Add the number' }).click();
+    await page.getByRole('button', { name: 'Check in 07700 900004' }).click();
+    await page.getByRole('row', { name: /07700 900004 Shared Online/ }).waitFor();
+    await page.getByRole('button', { name: 'Release 07700 900004' }).click();
+    await page.getByRole('button', { name: 'Release the number' }).click();
+    await page.getByText('The number is released.').waitFor();
+    assert.equal(await page.getByText('07700 900004').count(), 0);
+
+    await page.getByRole('link', { name: 'Accounts' }).click();
+    await accountAdd(page, 'Quiet corner');
+    await page.getByRole('link', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    const key = await page.locator('main code').innerText();
+    assert.match(key, /^cc_test_/);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: /^Revoke/ }).click();
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('Revoked', { exact: true }).waitFor();
+  }, { javaScriptEnabled: false });
 
 job(here, 'the operator’s pages are not an account’s', 'live', '/console/operator/accounts',
   async (page) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { browserStart, pageOpen, signIn } from '../src/browser.js';
-import { everyPage, pageSettled } from '../src/pages.js';
+import { everyPage, pageSettled, pendingAccount } from '../src/pages.js';
 import { serverStart } from '../src/server.js';
 
 const ATTACK = '<img src=x onerror="window.attacked=1">';
@@ -45,7 +45,7 @@ before(async () => {
   const webhook = (await api('POST', '/webhooks', {
     url: 'http://127.0.0.1:9/hooks', events: ['message.received'], description: ATTACK,
   })).data;
-  await operator('POST', '/accounts', { name: ATTACK });
+  const pending = await pendingAccount(server, ATTACK);
   const shared = (await operator('POST', '/numbers', { phone_number: '07700 900002' })).data;
   await operator('POST', '/inbound', {
     from: '07700 900777', to: shared.phone_number, body: ATTACK,
@@ -58,7 +58,7 @@ before(async () => {
   await operator('POST', `/accounts/${account}/keys`, { kind: 'test', name: ATTACK });
   await operator('POST', `/accounts/${account}/credits`, { amount: 5, note: ATTACK });
   const message = (await api('GET', '/messages?direction=outbound')).data.at(-1).id;
-  pages = everyPage({ list, campaign, webhook, contacts }, message, account);
+  pages = everyPage({ list, campaign, webhook, contacts }, message, account, pending);
 });
 
 after(async () => {
@@ -115,3 +115,44 @@ test('markup in a text is shown as text in previews, quotes and imports', async 
   assert.deepEqual(alarms, []);
   await context.close();
 });
+
+test('markup that the operator types is shown as text, in questions and where forms come back',
+  async () => {
+    const { page, context, alarms } = await pageOpen(browser, server);
+    const path = `/console/operator/accounts/${await pendingAccount(server, NAME)}`;
+    await signIn(page, server, 'operator', path);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('dialog', { name: `Let “${NAME}” send?` }).waitFor();
+    await page.getByRole('button', { name: 'Let it send' }).click();
+    await page.getByText('Active', { exact: true }).waitFor();
+
+    await page.getByRole('link', { name: 'Top up' }).click();
+    await page.getByRole('heading', { name: `Top up “${NAME}”` }).waitFor();
+    await page.getByLabel('Credits').fill('-5');
+    await page.getByLabel('Note').fill(ATTACK);
+    await page.getByRole('button', { name: 'Change the balance' }).click();
+    await page.getByRole('alert').getByText(/balance/).waitFor();
+    assert.equal(await page.getByLabel('Note').inputValue(), ATTACK);
+    await page.getByLabel('Credits').fill('5');
+    await page.getByRole('button', { name: 'Change the balance' }).click();
+    await page.getByRole('cell', { name: ATTACK }).waitFor();
+
+    await page.getByRole('link', { name: 'Make a key' }).click();
+    await page.getByLabel('Name').fill(ATTACK);
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: `Revoke ${ATTACK}` }).click();
+    await page.getByRole('dialog', { name: `Revoke the key “${ATTACK}”?` }).waitFor();
+
+    await page.goto(`${server.base}/console/operator/accounts/new`);
+    await page.getByLabel('Name').fill(ATTACK);
+    await page.getByLabel('Credits').fill('-1');
+    await page.getByRole('button', { name: 'Add the account' }).click();
+    await page.getByText('Give a whole number, 0 or more.').first().waitFor();
+    assert.equal(await page.getByLabel('Name').inputValue(), ATTACK);
+
+    assert.equal(await page.evaluate(() => Reflect.get(window, 'attacked')), undefined);
+    assert.equal(await page.locator('img[src="x"], [onload]').count(), 0);
+    assert.deepEqual(alarms, []);
+    await context.close();
+  });

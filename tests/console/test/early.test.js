@@ -1,0 +1,67 @@
+// What somebody does on a page before its modules are there is not lost.
+
+import { historyMake } from '../src/history.js';
+import { job, stage } from '../src/setup.js';
+
+const here = stage({}, historyMake);
+
+/**
+ * Opens a page whose modules are late.
+ * @param {import('playwright-core').Page} page
+ * @param {string} address
+ * @returns {Promise<() => void>} lets them come
+ */
+async function openEarly(page, address) {
+  const come = { now: () => {} };
+  /** @type {Promise<void>} */
+  const late = new Promise((done) => {
+    come.now = done;
+  });
+  await page.route('**/module/*.js', async (route) => {
+    await late;
+    await route.continue();
+  });
+  await page.goto(address, { waitUntil: 'commit' });
+  return come.now;
+}
+
+job(here, 'a list follows a filter that was filled in early', 'live', '/console/templates',
+  async (page, server) => {
+    const come = await openEarly(page, `${server.base}/console/templates`);
+    await page.getByLabel('Name or words').fill('autumn');
+    await page.getByText('Table ready').first().waitFor();
+    come();
+    await page.getByText('Table ready').first().waitFor({ state: 'detached' });
+    await page.getByText('Autumn menu').first().waitFor();
+  });
+
+job(here, 'a list follows a filter that was set back early', 'operator',
+  '/console/operator/senders', async (page, server) => {
+    const come = await openEarly(page, `${server.base}/console/operator/senders?status=rejected`);
+    await page.getByText('Not the name you trade by').waitFor();
+    // The first one of the choices.
+    await page.getByLabel('State').selectOption('pending');
+    come();
+    await page.getByText('Not the name you trade by').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Approve Harbour' }).waitFor();
+  });
+
+job(here, 'colours that were chosen early are put on', 'live', '/console/templates',
+  async (page, server) => {
+    const come = await openEarly(page, `${server.base}/console/templates`);
+    await page.getByLabel('Colours').selectOption('dark');
+    come();
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await page.reload();
+    await page.locator('html[data-theme="dark"]').waitFor();
+  });
+
+job(here, 'a CSV file that was chosen early is read', 'live', '/console/contacts/import',
+  async (page, server) => {
+    const come = await openEarly(page, `${server.base}/console/contacts/import`);
+    await page.getByLabel('CSV file').setInputFiles({
+      name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from('phone\n07700 900441\n'),
+    });
+    come();
+    await page.getByRole('heading', { name: 'What is in “people.csv”?' }).waitFor();
+  });
