@@ -6,11 +6,6 @@
 /** @type {Place[]} */
 export const ACCOUNT_PLACES = [
   { path: '/console', load: () => import('./page/home.js') },
-  { path: '/console/inbox', load: () => import('./page/inbox.js') },
-  { path: '/console/inbox/:phone', load: () => import('./page/inbox.js') },
-  { path: '/console/compose', load: () => import('./page/compose.js') },
-  { path: '/console/messages', load: () => import('./page/messages.js') },
-  { path: '/console/messages/:id', load: () => import('./page/message.js') },
   { path: '/console/developers', load: () => import('./page/developers.js') },
   { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
 ];

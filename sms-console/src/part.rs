@@ -1,6 +1,7 @@
 //! The components that pages are made of. `/console/design` shows each in every state.
 
 pub mod badge;
+pub mod bubble;
 pub mod button;
 pub mod code;
 pub mod counter;
@@ -20,3 +21,4 @@ pub mod stat;
 pub mod state;
 pub mod table;
 pub mod textbox;
+pub mod timeline;

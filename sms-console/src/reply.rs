@@ -116,6 +116,17 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// Gives the focus to the element with this id, on the page that the answer leads to.
+    #[must_use]
+    pub fn focusing(self, id: &str) -> Self {
+        match self {
+            Self::Moved(path) => Self::Moved(format!("{path}#{id}")),
+            other => other,
+        }
+    }
+}
+
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         match error {

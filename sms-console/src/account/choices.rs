@@ -1,13 +1,19 @@
-//! What somebody can choose from who writes a message: lists, sender names and merge fields.
+//! What somebody can choose from who writes a message: lists, templates, sender names and merge
+//! fields.
 
 use maud::{Markup, html};
 use sms_core::Error;
 use sms_core::list::ContactList;
+use sms_core::page::{Limit, PageRequest};
 use sms_core::sender_name::ReviewStatus;
 use sms_core::service::AccountHandle;
+use sms_core::template::Template;
 
 use super::list_choice::every_list;
 use crate::format::counted;
+
+/// How many templates are offered, about.
+const MOST: usize = 500;
 
 /// How many merge fields are offered.
 const MOST_FIELDS: usize = 20;
@@ -22,6 +28,7 @@ pub(crate) type Options = Vec<(String, String)>;
 #[derive(Debug)]
 pub(crate) struct Choices {
     lists: Vec<ContactList>,
+    templates: Vec<Template>,
     senders: Vec<String>,
     merge_fields: Vec<String>,
 }
@@ -36,8 +43,8 @@ impl Choices {
         let own = own.filter(|name| !BUILT_IN.contains(&&**name));
         let built_in = BUILT_IN.map(str::to_owned).into_iter();
         let merge_fields = built_in.chain(own).take(MOST_FIELDS).collect();
-        let lists = every_list(handle).await?;
-        Ok(Self { lists, senders, merge_fields })
+        let (lists, templates) = (every_list(handle).await?, templates(handle).await?);
+        Ok(Self { lists, templates, senders, merge_fields })
     }
 
     /// The options of a field that chooses a list. `none` is what it says at first.
@@ -48,6 +55,13 @@ impl Choices {
             (list.id.to_string(), label)
         });
         with_none(none, lists)
+    }
+
+    /// The options of a field that chooses a template.
+    pub(crate) fn template_options(&self) -> Options {
+        let none = if self.templates.is_empty() { "There are no templates" } else { "None" };
+        let templates = self.templates.iter();
+        with_none(none, templates.map(|one| (one.id.to_string(), one.name.clone())))
     }
 
     /// The options of a field that chooses what people see as the sender.
@@ -72,4 +86,17 @@ impl Choices {
 
 fn with_none(none: &str, options: impl Iterator<Item = (String, String)>) -> Options {
     std::iter::once((String::new(), none.to_owned())).chain(options).collect()
+}
+
+async fn templates(handle: &AccountHandle) -> Result<Vec<Template>, Error> {
+    let limit = Limit::new(Limit::MAX).unwrap_or_default();
+    let (mut all, mut page) = (Vec::new(), PageRequest { limit, after: None });
+    loop {
+        let found = handle.template_list(None, page).await?;
+        all.extend(found.items);
+        match found.next {
+            Some(cursor) if all.len() < MOST => page.after = Some(cursor),
+            _ => return Ok(all),
+        }
+    }
 }

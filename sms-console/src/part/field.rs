@@ -36,6 +36,7 @@ pub struct Field<'a> {
     longest: Option<usize>,
     list: Option<&'a str>,
     step: Option<&'a str>,
+    placeholder: Option<&'a str>,
     autocomplete: &'a str,
 }
 
@@ -66,6 +67,7 @@ impl<'a> Field<'a> {
             longest: None,
             list: None,
             step: None,
+            placeholder: None,
             autocomplete: "off",
         }
     }
@@ -190,6 +192,13 @@ impl<'a> Field<'a> {
         self
     }
 
+    /// What stands in it while it is empty, where its label is hidden.
+    #[must_use]
+    pub fn placeholder(mut self, placeholder: &'a str) -> Self {
+        self.placeholder = Some(placeholder);
+        self
+    }
+
     /// It must be filled in.
     #[must_use]
     pub fn required(mut self) -> Self {
@@ -233,7 +242,8 @@ impl<'a> Field<'a> {
     }
 
     fn control(&self) -> Markup {
-        let Self { name, id, value, set, longest, list, step, autocomplete, .. } = self;
+        let Self { name, id, value, set, longest, list, step, placeholder, autocomplete, .. } =
+            self;
         let Set { required, disabled, focused, checked, .. } = *set;
         let hinted = self.hint.as_ref().map(|_| format!("{id}-hint"));
         let troubled = self.trouble.as_ref().map(|_| format!("{id}-problem"));
@@ -244,7 +254,7 @@ impl<'a> Field<'a> {
             Control::Input(kind) => html! {
                 input.input type=(kind) id=(id) name=(name) value=(value) required[required]
                     disabled[disabled] autofocus[focused] maxlength=[longest] list=[list]
-                    step=[step] autocomplete=(autocomplete) aria-invalid=[invalid]
+                    step=[step] placeholder=[placeholder] autocomplete=(autocomplete) aria-invalid=[invalid]
                     aria-describedby=[described];
             },
             // A line end right after the tag is no part of the text.

@@ -14,8 +14,9 @@ async function write(page, to, body) {
   await page.getByRole('textbox', { name: 'Message' }).fill(body);
 }
 
-/** @param {Page} page @param {RegExp | string} name */
-const inDialog = (page, name) => page.getByRole('dialog').getByRole('button', { name });
+/** The button that answers the question with the price. @param {Page} page */
+const answer = (page) => page.getByRole('form', { name: 'Answer' })
+  .getByRole('button', { name: /^(Send|Schedule)/ });
 
 /** @param {import('../src/server.js').Server} server @param {string} body */
 const sentWith = async (server, body) => (
@@ -27,8 +28,10 @@ job(here, 'the price is said before and while a message is sent', 'live', '/cons
     await page.getByText('Costs 2 credits').waitFor();
     await page.getByText('This is not a phone number.').waitFor();
     await page.getByRole('button', { name: 'Send 2 messages for 2 credits' }).click();
-    await page.getByRole('dialog').getByText('It goes to 2 people.').waitFor();
-    await inDialog(page, 'Send 2 messages for 2 credits').click();
+    await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
+    await page.getByText('It goes to 2 people.').waitFor();
+    assert.equal(await answer(page).innerText(), 'Send 2 messages for 2 credits');
+    await answer(page).click();
     await page.getByRole('heading', { name: '2 messages sent' }).waitFor();
     assert.equal((await sentWith(server, 'Two people and a mistake')).length, 2);
   });
@@ -36,7 +39,7 @@ job(here, 'the price is said before and while a message is sent', 'live', '/cons
 job(here, 'a double click sends once', 'live', '/console/compose', async (page, server) => {
   await write(page, '07700 900203', 'Clicked twice');
   await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).dblclick();
-  await inDialog(page, /^Send 1 message/).dblclick();
+  await answer(page).dblclick();
   await page.getByRole('heading', { name: '1 message sent' }).waitFor();
   assert.equal((await sentWith(server, 'Clicked twice')).length, 1);
 });
@@ -45,22 +48,73 @@ job(here, 'a send that lost its answer is finished after a reload, once', 'live'
   '/console/compose', async (page, server) => {
     // The server takes the first request, and its answer is lost.
     let lost = 0;
-    await page.route('**/console/api/v1/messages', async (route) => {
-      if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+    await page.route('**/console/compose', async (route) => {
+      const sends = /action=send/.test(route.request().postData() ?? '');
+      if (!sends || lost > 0) return route.continue();
       lost += 1;
       await route.fetch();
       return route.abort();
     });
     await write(page, '07700 900204', 'Answer lost');
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
-    await inDialog(page, /^Send 1 message/).click();
-    await page.getByText('The server did not answer your last send').waitFor();
-    await page.reload();
-    await page.getByText('The server did not answer your last send').waitFor();
-    await page.getByRole('button', { name: 'Finish sending' }).click();
+    await answer(page).click();
+    await until(async () => lost, (times) => times === 1);
+    await page.waitForURL(/chrome-error/);
+    // What was written is there again, and the server knows it.
+    await page.goto(`${server.base}/console/compose`);
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await answer(page).click();
     await page.getByRole('heading', { name: '1 message sent' }).waitFor();
-    assert.equal(lost, 1);
+    await page.reload();
+    await page.getByRole('heading', { name: '1 message sent' }).waitFor();
     assert.equal((await sentWith(server, 'Answer lost')).length, 1);
+    await page.getByRole('link', { name: 'Write another' }).click();
+    await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
+  });
+
+job(here, 'a form that was sent and then changed asks before it sends the new message', 'live',
+  '/console/compose', async (page, server) => {
+    await write(page, '07700 900209', 'Sent first');
+    const key = await page.locator('#compose input[name="key"]').inputValue();
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await answer(page).click();
+    await page.getByRole('heading', { name: '1 message sent' }).waitFor();
+    await page.goto(`${server.base}/console/compose`);
+    // As a browser does that keeps whole pages: the form is the one that was sent.
+    await page.locator('#compose input[name="key"]').evaluate((element, value) => {
+      element.setAttribute('value', value);
+    }, key);
+    await write(page, '07700 900209', 'Sent second');
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await answer(page).click();
+    await page.getByText('You have sent another message from this form already').waitFor();
+    assert.equal((await sentWith(server, 'Sent second')).length, 0);
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await answer(page).click();
+    await page.getByRole('heading', { name: '1 message sent' }).waitFor();
+    assert.equal((await sentWith(server, 'Sent second')).length, 1);
+  });
+
+job(here, 'a price that has changed since it was shown is asked for again', 'live',
+  '/console/compose', async (page, server) => {
+    await page.getByLabel('Contacts').fill('porter');
+    await page.getByRole('button', { name: 'Night porter, 07700 900105' }).click();
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello {first_name}');
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
+    const { data } = await server.api('GET', '/contacts?q=07700900105');
+    await server.api('PATCH', `/contacts/${data[0].id}`, { first_name: 'д'.repeat(100) });
+    await answer(page).click();
+    await page.getByText('The price has changed: it was 1 credit, and it is 2 credits now.')
+      .waitFor();
+    await page.getByRole('button', { name: 'Go back' }).click();
+    await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
+      'Hello {first_name}');
+    await page.getByRole('button', { name: /^Remove / }).waitFor();
+    await server.api('PATCH', `/contacts/${data[0].id}`, { first_name: 'Night' });
+    assert.equal((await sentWith(server, 'Hello д')).length, 0);
   });
 
 job(here, 'the counter names the character that makes a text dearer, and mends it', 'live',
@@ -105,7 +159,8 @@ job(here, 'a schedule is in London time wherever the browser is', 'live', '/cons
     await page.getByLabel('Send at').fill(`${day}T08:00`);
     await page.getByText(/Goes at 08:00 on .*, London time\./).waitFor();
     await page.getByRole('button', { name: 'Schedule 1 message for 1 credit' }).click();
-    await inDialog(page, /^Schedule/).click();
+    await page.getByText(/It goes to 1 person, 08:00 on .* London time\./).waitFor();
+    await answer(page).click();
     await page.getByRole('heading', { name: '1 message scheduled' }).waitFor();
     const [message] = await sentWith(server, 'Scheduled in London');
     const clock = new Date(message.scheduled_at).toLocaleTimeString('en-GB', {
@@ -147,7 +202,7 @@ job(here, 'a message is composed and sent with the keyboard alone', 'live', '/co
     await page.getByText('Costs 1 credit').waitFor();
     await tabTo('Send 1 message for 1 credit');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').waitFor();
+    await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
     await tabTo('Send 1 message for 1 credit');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: '1 message sent' }).waitFor();
@@ -157,9 +212,33 @@ job(here, 'a message is composed and sent with the keyboard alone', 'live', '/co
 job(here, 'a test key says that it is free', 'test', '/console/compose', async (page, server) => {
   await write(page, '07700 900208', 'Only a test');
   await page.getByRole('button', { name: 'Send 1 message', exact: true }).click();
-  await page.getByRole('dialog').getByText('Free: test mode').waitFor();
-  await inDialog(page, /^Send/).click();
+  await page.getByText('Free: test mode').waitFor();
+  await answer(page).click();
   await page.getByText('Test mode: nothing was charged.').waitFor();
   const [message] = await until(() => sentWith(server, 'Only a test'), (all) => all.length === 1);
   assert.equal(message.test, true);
 });
+
+job(here, 'without script a message is written, priced, asked about and sent once', 'live',
+  '/console/compose', async (page, server) => {
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Say who gets it:').waitFor();
+    await page.getByText('Write a message.').waitFor();
+    await page.getByLabel('Contacts').fill('porter');
+    await page.getByRole('button', { name: 'Find contacts' }).click();
+    await page.getByRole('button', { name: 'Night porter, 07700 900105' }).click();
+    await page.getByLabel('Start from a template').selectOption({ label: 'Table ready' });
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('Hello Night, your table is ready.').waitFor();
+    await page.getByRole('button', { name: 'Remove Night porter' }).click();
+    await write(page, '07700 900210', 'Without script');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('Costs 1 credit').waitFor();
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
+    await page.getByText('It goes to 1 person.').waitFor();
+    await answer(page).dblclick();
+    await page.getByRole('heading', { name: '1 message sent' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: '1 message sent' }).waitFor();
+    assert.equal((await sentWith(server, 'Without script')).length, 1);
+  }, { javaScriptEnabled: false });

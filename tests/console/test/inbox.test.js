@@ -129,44 +129,95 @@ job(here, 'a draft of a reply survives a reload and another conversation', 'live
       'Half an answer');
   });
 
-job(here, 'events of the stream are shown, and a stream that ends is joined again', 'live',
-  '/console', async (page, server) => {
-    let joined = 0;
-    await page.route('**/events/stream*', (route) => {
-      joined += 1;
-      return route.fulfill({
-        contentType: 'text/event-stream', body: 'event: message.received\ndata: {}\n\n',
-      });
-    });
-    await page.goto(`${server.base}/console/inbox`);
-    await until(async () => joined, (times) => times >= 1);
-    await comesIn(server, '+447700900304', 'Told by the stream');
-    await page.getByRole('link', { name: /Told by the stream/ }).waitFor();
-    await until(async () => joined, (times) => times >= 2);
-  });
-
 job(here, 'the inbox goes on page by page: none twice, and none lost when one comes on top', 'live',
   '/console', async (page, server) => {
     for (let index = 0; index < 60; index += 1) {
       await comesIn(server, `+447703${300_000 + index}`, 'A long inbox');
     }
     await page.goto(`${server.base}/console/inbox`);
-    const numbers = async () => (await page.locator('.conversation-name').allInnerTexts()).length;
-    await until(numbers, (count) => count === 25);
-    await page.getByRole('button', { name: 'Show more' }).dblclick();
-    await until(numbers, (count) => count >= 50);
-    await comesIn(server, '+447703300999', 'On top');
-    await page.getByRole('link', { name: /On top/ }).waitFor();
-    await until(numbers, (count) => count > 50);
-    while (await page.getByRole('button', { name: 'Show more' }).count() > 0) {
-      const before = await numbers();
-      await page.getByRole('button', { name: 'Show more' }).click();
-      await until(numbers, (count) => count > before);
+    const names = () => page.locator('.conversation-name').allInnerTexts();
+    /** @type {string[]} */
+    const seen = [];
+    const older = page.getByRole('link', { name: 'Older' });
+    for (;;) {
+      await until(names, (all) => all.length > 0 && !seen.includes(all[0]));
+      seen.push(...await names());
+      if (seen.length === 25) await comesIn(server, '+447703300999', 'On top');
+      if (await older.count() === 0) break;
+      await older.click();
     }
-    const all = await page.locator('.conversation-name').allInnerTexts();
-    assert.equal(new Set(all).size, all.length);
-    assert.equal(all.filter((one) => one.startsWith('07703 300')).length, 61);
+    assert.equal(new Set(seen).size, seen.length);
+    assert.equal(seen.filter((one) => one.startsWith('07703 300')).length, 60);
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await page.getByRole('link', { name: /On top/ }).waitFor();
   });
+
+job(here, 'a conversation that is opened leaves the list where it was', 'live',
+  '/console/inbox?unread=true', async (page, server) => {
+    await comesIn(server, '+447700900306', 'Open me');
+    await page.getByRole('link', { name: /Open me/ }).click();
+    await page.getByRole('log').getByText('Open me').waitFor();
+    assert.match(page.url(), /\?unread=true/);
+    assert.equal(await page.getByLabel('Show', { exact: true }).inputValue(), 'true');
+    // It is read now, and so no longer among the unread.
+    await page.locator('.conversation', { hasText: 'Open me' }).waitFor({ state: 'detached' });
+    await page.getByRole('log').getByText('Open me').waitFor();
+  });
+
+job(here, 'a reply whose answer was lost is sent once, also from the page that comes back', 'live',
+  '/console/inbox/%2B447700900104', async (page, server) => {
+    let lost = 0;
+    await page.route('**/console/inbox/%2B447700900104*', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+      lost += 1;
+      await route.fetch({ maxRedirects: 0 });
+      return route.abort();
+    });
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Answer lost on the way');
+    await page.getByRole('button', { name: 'Send for 1 credit' }).click();
+    await until(async () => lost, (times) => times === 1);
+    await page.waitForURL(/chrome-error/);
+    await page.goto(`${server.base}/console/inbox/%2B447700900104`);
+    await until(() => page.getByRole('textbox', { name: 'Reply' }).inputValue(),
+      (text) => text === 'Answer lost on the way');
+    await page.getByRole('button', { name: 'Send for 1 credit' }).click();
+    await until(() => page.getByRole('textbox', { name: 'Reply' }).inputValue(),
+      (text) => text === '');
+    assert.equal((await server.api('GET', '/messages?q=Answer lost on the way')).data.length, 1);
+  });
+
+job(here, 'an opt-out under an open conversation takes the reply away, and an opt-in gives it back',
+  'live', '/console/inbox/%2B447700900105', async (page, server) => {
+    await page.getByRole('textbox', { name: 'Reply' }).fill('Half written');
+    await comesIn(server, '+447700900105', 'STOP');
+    await page.getByText('This person has opted out and cannot be texted').waitFor();
+    assert.ok(await page.getByRole('textbox', { name: 'Reply' }).isHidden());
+    await comesIn(server, '+447700900105', 'START');
+    await page.getByRole('textbox', { name: 'Reply' }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(), 'Half written');
+  });
+
+job(here, 'without script a reply is priced and sent once, and what was read is marked', 'live',
+  '/console/inbox', async (page, server) => {
+    await comesIn(server, '+447700900307', 'No script here');
+    await page.reload();
+    await page.getByRole('link', { name: /No script here/ }).click();
+    await page.getByRole('button', { name: 'Mark as read' }).click();
+    await page.getByRole('button', { name: 'Mark as read' }).waitFor({ state: 'detached' });
+    const { data } = await server.api('GET', '/conversations?q=07700900307');
+    assert.equal(data[0].unread, 0);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Write something first.').waitFor();
+    await page.getByRole('textbox', { name: 'Reply' }).fill('It’s sent without script');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByText('“’” makes this UCS-2').waitFor();
+    await page.getByRole('button', { name: 'Use plain characters' }).click();
+    await page.getByRole('button', { name: 'Send for 1 credit' }).dblclick();
+    await page.getByRole('log').getByText("It's sent without script").waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(), '');
+    const sent = await server.api('GET', '/messages?q=sent without script');
+    assert.equal(sent.data.length, 1);
+  }, { javaScriptEnabled: false });
 
 test('a server that restarts under an open inbox is said to be offline, and comes back',
   async () => {

@@ -45,12 +45,18 @@ job(here, 'a list of messages goes on page by page', 'live', '/console/messages?
     const to = Array.from({ length: 60 }, (_, index) => `07702 ${String(200_000 + index)}`);
     await server.api('POST', '/messages', { to, body: 'Page after page' });
     await page.reload();
-    await until(() => page.locator('tbody tr').count(), (count) => count === 25);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await until(() => page.locator('tbody tr').count(), (count) => count === 50);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await until(() => page.locator('tbody tr').count(), (count) => count === 60);
-    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0);
+    /** @type {string[]} */
+    const seen = [];
+    for (const count of [25, 25, 10]) {
+      await until(() => page.locator('tbody tr').count(), (rows) => rows === count);
+      seen.push(...await page.locator('.row-link').allInnerTexts());
+      const older = page.getByRole('link', { name: 'Older' });
+      if (seen.length === 60) assert.equal(await older.count(), 0);
+      else await Promise.all([page.waitForURL(/cursor=/), older.click()]);
+    }
+    assert.equal(new Set(seen).size, 60);
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await until(() => page.locator('tbody tr').count(), (rows) => rows === 25);
   });
 
 job(here, 'home says what there is and what needs attention', 'live', '/console', async (page) => {

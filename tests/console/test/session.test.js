@@ -49,7 +49,8 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
     await page.getByLabel('Numbers').fill('07700 900123');
     await page.getByRole('textbox', { name: 'Message' }).fill('A draft that must not be lost');
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
-    const send = page.getByRole('dialog').getByRole('button', { name: /^Send 1 message/ });
+    await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
+    const send = page.getByRole('button', { name: /^Send 1 message/ });
     await send.waitFor();
     await context.clearCookies();
     await send.click();
@@ -60,8 +61,6 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
       'A draft that must not be lost');
     assert.equal(await page.getByLabel('Numbers').inputValue(), '07700 900123');
-    // It was refused: there is nothing to finish.
-    assert.equal(await page.getByText('The server did not answer your last send').count(), 0);
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).waitFor();
     const sent = await server.api('GET', '/messages?q=A draft that must not be lost');
     assert.equal(sent.data.length, 0);

@@ -1,0 +1,27 @@
+//! The addresses of the inbox.
+
+use sms_core::phone::E164;
+
+use crate::query::Query;
+
+const INBOX: &str = "/console/inbox";
+
+/// The path of the conversation with a number.
+pub(super) fn path_of(number: E164) -> String {
+    format!("{INBOX}/{}", escaped(number))
+}
+
+/// The address of the conversation with a number, beside the list as it is filtered now.
+pub(super) fn conversation(number: E164, query: &Query) -> String {
+    query.address(&path_of(number), "said", None)
+}
+
+/// The address of the inbox without a conversation, filtered as it is now.
+pub(super) fn all(query: &Query) -> String {
+    query.address(INBOX, "said", None)
+}
+
+/// A number as a part of an address.
+pub(super) fn escaped(number: E164) -> String {
+    number.to_string().replace('+', "%2B")
+}

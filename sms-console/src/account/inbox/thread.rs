@@ -1,0 +1,150 @@
+//! The open conversation: its messages, its reply, and the contact beside it.
+//!
+//! What changes by itself is live, each part for itself. The form of the reply is not: what
+//! somebody has typed stays. While the person has opted out, the style sheet hides it.
+
+use maud::{Markup, html};
+use sms_core::account::Mode;
+use sms_core::conversation::Thread;
+use sms_core::message::{Direction, Message};
+use sms_core::time::Timestamp;
+
+use super::address;
+use super::answer::Answer;
+use super::contact::contact_card;
+use crate::format::{full_name, number};
+use crate::part::badge::{Tone, badge};
+use crate::part::bubble::bubbles;
+use crate::part::counter::Price;
+use crate::part::notice::{Notice, notice};
+use crate::query::Query;
+
+/// What the page shows of a conversation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    /// The conversation.
+    pub thread: &'a Thread,
+    /// The reply as far as it is written.
+    pub answer: &'a Answer,
+    /// What it would cost.
+    pub price: Price<'a>,
+    /// The token of the session.
+    pub csrf: &'a str,
+    /// How the list beside it is filtered.
+    pub queries: &'a Query,
+    /// The name under which a browser keeps the reply.
+    pub draft_name: &'a str,
+    /// Whether the last reply was just sent.
+    pub was_sent: bool,
+    /// Live or test.
+    pub mode: Mode,
+    /// The time of showing.
+    pub now: Timestamp,
+}
+
+impl Shown<'_> {
+    /// The conversation. `said` stands above the reply.
+    pub(super) fn view(&self, said: &Markup) -> Markup {
+        let Self { thread, draft_name, was_sent, queries, .. } = *self;
+        html! {
+            div.thread {
+                div.thread-main {
+                    div.thread-head {
+                        a.thread-back href=(address::all(queries)) { "All conversations" }
+                        (self.title())
+                    }
+                    // It begins at its end, and stays there while messages come.
+                    div.thread-log role="log" aria-live="off" tabindex="0" aria-label="Messages" {
+                        div #thread-log data-live="3" { (bubbles(&thread.messages, self.now)) }
+                    }
+                    p.unseen #thread-said role="status" data-live="3" {
+                        (last_words(&thread.messages))
+                    }
+                    div.thread-foot data-draft-done=[was_sent.then_some(draft_name)] {
+                        div.thread-stop #thread-stop data-live="3" {
+                            @if thread.opted_out { (opted_out(thread)) }
+                        }
+                        @if !thread.opted_out { (self.form(said)) }
+                    }
+                }
+                aside.thread-contact #thread-contact data-live="3" aria-label="Contact" {
+                    (contact_card(thread))
+                }
+            }
+        }
+    }
+
+    fn title(&self) -> Markup {
+        let thread = self.thread;
+        let phone = number(thread.number);
+        let details = thread.contact.as_ref().map(|contact| &contact.details);
+        let name = details
+            .map(|details| full_name(details.first_name.as_deref(), details.last_name.as_deref()));
+        let name = name.filter(|name| !name.is_empty());
+        html! {
+            div {
+                h2 #conversation tabindex="-1" { (name.as_deref().unwrap_or(&phone)) }
+                div.thread-note #thread-note data-live="3" {
+                    @if name.is_some() { span.faint { (phone) } }
+                    @if thread.opted_out { (badge("Opted out", Tone::Bad)) }
+                    (self.mark_read())
+                }
+            }
+        }
+    }
+
+    /// A button, which a module presses once what is unread is on screen.
+    fn mark_read(&self) -> Markup {
+        let is_unread = |message: &Message| {
+            message.direction == Direction::Inbound && message.times.read_at.is_none()
+        };
+        if !self.thread.messages.iter().any(is_unread) {
+            return html! {};
+        }
+        let path = format!("{}/read", address::path_of(self.thread.number));
+        html! {
+            form.scriptless method="post" action=(self.queries.address(&path, "said", None))
+                data-read {
+                input type="hidden" name="csrf" value=(self.csrf);
+                button.button.button-quiet.button-small type="submit" { "Mark as read" }
+            }
+        }
+    }
+
+    fn form(&self, said: &Markup) -> Markup {
+        let number = self.thread.number;
+        let preview = format!("{}/preview", address::path_of(number));
+        html! {
+            form.reply method="post" action=(address::conversation(number, self.queries))
+                aria-label="Reply" autocomplete="off" novalidate data-send-keys
+                data-draft=(self.draft_name) data-draft-given[!self.answer.is_new()]
+                data-preview=(preview) data-preview-into="counter-price" {
+                input type="hidden" name="csrf" value=(self.csrf);
+                (said)
+                (self.answer.view(self.price, self.mode))
+            }
+        }
+    }
+}
+
+/// What has come in last, for screen readers, which read it when it changes.
+fn last_words(messages: &[Message]) -> Markup {
+    let last = messages.iter().rfind(|message| message.direction == Direction::Inbound);
+    html! {
+        @if let Some(last) = last { "They wrote: " (last.body.as_str()) }
+    }
+}
+
+fn opted_out(thread: &Thread) -> Markup {
+    let number = address::escaped(thread.number);
+    notice(
+        Notice::Bad,
+        &html! {
+            p {
+                "This person has opted out and cannot be texted. Remove the opt-out only if they "
+                "have asked to hear from you again."
+            }
+            p { a href={ "/console/opt-outs?q=" (number) } { "Show the opt-out" } }
+        },
+    )
+}
