@@ -98,7 +98,7 @@ fn side(visit: &Visit) -> Markup {
                     aria-controls="side-body" aria-expanded="false" { (Icon::Menu) "Menu" }
             }
             div.side-body #side-body {
-                (navigation(groups, visit.uri.path()))
+                (navigation(groups, visit.uri.path(), &unread(visit.unread)))
                 div.side-foot {
                     (theme_form(visit))
                     form method="post" action="/console/sign-out" {
@@ -122,7 +122,7 @@ fn whose(session: &Session) -> Markup {
     }
 }
 
-fn navigation(groups: &[Group], path: &str) -> Markup {
+fn navigation(groups: &[Group], path: &str, unread: &Markup) -> Markup {
     html! {
         nav aria-label="Pages" {
             @for group in groups {
@@ -135,10 +135,26 @@ fn navigation(groups: &[Group], path: &str) -> Markup {
                             a.nav-link href=(item.href)
                                 aria-current=[item.is_current(path).then_some("page")] {
                                 (item.icon) (item.text)
+                                @if item.href == INBOX { (unread) }
                             }
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+const INBOX: &str = "/console/inbox";
+
+/// How many messages nobody has read, beside the name of the inbox.
+fn unread(count: u64) -> Markup {
+    let shown = if count > 99 { "99+".to_owned() } else { count.to_string() };
+    html! {
+        span.nav-count #nav-unread data-live="60" {
+            @if count > 0 {
+                (badge(&shown, Tone::Accent))
+                span.unseen { " unread" }
             }
         }
     }

@@ -45,6 +45,8 @@ pub struct Visit {
     pub sms: Sms,
     /// Which colours the person has chosen on this device.
     pub theme: Theme,
+    /// How many messages of the account nobody has read, as the navigation says.
+    pub unread: u64,
     query: Query,
     form: Form,
 }
@@ -118,7 +120,7 @@ impl Visit {
         let query = Query::of(uri.query().unwrap_or_default());
         let sms = desk.sms.clone();
         let (params, theme, form) = (Params::default(), Theme::default(), Form::default());
-        Self { uri, params, session, desk, sms, theme, query, form }
+        Self { uri, params, session, desk, sms, theme, unread: 0, query, form }
     }
 
     /// Adds the parameters of the path.

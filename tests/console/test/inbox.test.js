@@ -27,6 +27,7 @@ job(here, 'a new message appears by itself, and is read when it is opened', 'liv
     await row.waitFor();
     await row.click();
     await page.getByRole('log').getByText('A new face at the door').waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: /Inbox.*unread/s }).waitFor();
     await until(() => server.api('GET', '/conversations?q=07700900301'),
       (answer) => answer.data[0].unread === 0);
     await comesIn(server, '+447700900301', 'And a second thing');
