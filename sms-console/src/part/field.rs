@@ -254,8 +254,8 @@ impl<'a> Field<'a> {
             Control::Input(kind) => html! {
                 input.input type=(kind) id=(id) name=(name) value=(value) required[required]
                     disabled[disabled] autofocus[focused] maxlength=[longest] list=[list]
-                    step=[step] placeholder=[placeholder] autocomplete=(autocomplete) aria-invalid=[invalid]
-                    aria-describedby=[described];
+                    step=[step] placeholder=[placeholder] autocomplete=(autocomplete)
+                    aria-invalid=[invalid] aria-describedby=[described];
             },
             // A line end right after the tag is no part of the text.
             Control::TextArea(rows) => html! {
