@@ -10,13 +10,23 @@ pub const SIGN_IN: &str = "/console/sign-in";
 
 /// The address of the page that leads back to `uri` afterwards.
 pub fn address(uri: &Uri) -> String {
+    Query::default().address(SIGN_IN, "next", back(uri).as_deref())
+}
+
+/// The same for whoever was signed in until now: the page says that the session has ended.
+pub fn address_of_expired(uri: &Uri) -> String {
+    let expired = Query::of("expired=1");
+    expired.address(SIGN_IN, "next", back(uri).as_deref())
+}
+
+/// Where to go back to; `None` for the first page.
+fn back(uri: &Uri) -> Option<String> {
     let path = page_at(uri.path());
     let back = match uri.query() {
         Some(query) if path == uri.path() => format!("{path}?{query}"),
         _ => path.to_owned(),
     };
-    let next = (back != "/console").then_some(back);
-    Query::default().address(SIGN_IN, "next", next.as_deref())
+    (back != "/console").then_some(back)
 }
 
 /// Where to go after signing in: only to pages of the console. An address from elsewhere is not
@@ -55,5 +65,9 @@ mod tests {
         let of = |text: &str| address(&text.parse().unwrap());
         assert_eq!(of("/console"), "/console/sign-in");
         assert_eq!(of("/console/links?a=b"), "/console/sign-in?next=%2Fconsole%2Flinks%3Fa%3Db");
+        let of_expired = |text: &str| address_of_expired(&text.parse().unwrap());
+        assert_eq!(of_expired("/console"), "/console/sign-in?expired=1");
+        let later = of_expired("/console/links/lnk_1/forget");
+        assert_eq!(later, "/console/sign-in?expired=1&next=%2Fconsole%2Flinks");
     }
 }

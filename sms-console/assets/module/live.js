@@ -16,8 +16,10 @@ export async function liveNow() {
     const answer = await fetch(location.href, {
       headers: { accept: 'text/html' }, redirect: 'follow', cache: 'no-store',
     });
-    if (new URL(answer.url).pathname === '/console/sign-in') {
-      location.assign(answer.url);
+    const url = new URL(answer.url);
+    if (url.pathname === '/console/sign-in') {
+      url.searchParams.set('expired', '1');
+      location.assign(url);
       return;
     }
     if (answer.ok) swapLive(await answer.text());

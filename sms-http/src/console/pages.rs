@@ -9,7 +9,7 @@ use poem::http::{HeaderMap, StatusCode, Uri};
 use poem::{Endpoint, Request, Response};
 use sms_console::sandbox::SandboxClock;
 use sms_console::visit::{Desk, OperatorPerson, Person, Session, Theme, Visit};
-use sms_console::way_back::address;
+use sms_console::way_back::address_of_expired;
 use sms_console::{Place, refusal};
 use sms_core::Error;
 use sms_core::service::session::{OpenSession, SignedIn};
@@ -100,7 +100,8 @@ pub(super) fn error_page(desk: Desk) -> ErrorPage {
 fn page_of(desk: &Desk, uri: &Uri, error: &ApiError) -> Response {
     let visit = Visit::new(desk.clone(), uri.clone(), Session::Nobody);
     match error.status() {
-        StatusCode::UNAUTHORIZED => refusal::moved(&address(uri)),
+        // A page admits everybody by its head: only a form is refused so, of a page shown before.
+        StatusCode::UNAUTHORIZED => refusal::moved(&address_of_expired(uri)),
         status => refusal::page(&visit, status, error.message()),
     }
 }

@@ -30,10 +30,10 @@ async fn every_place_of_the_console_shows_the_page() {
     let first = page(&rig, "/console").send().await.assert(200);
     assert_eq!(first.header("content-type"), "text/html; charset=utf-8");
     assert!(first.text().starts_with("<!doctype html>"));
-    for place in ["/console/", "/console/inbox", "/console/messages/msg_1?a=b", "/console/design"] {
+    for place in ["/console/", "/console/developers", "/console/nowhere?a=b", "/console/design"] {
         assert_eq!(page(&rig, place).send().await.assert(200).bytes, first.bytes, "{place}");
     }
-    let head = rig.client(None).ask_at(Method::HEAD, "/console/inbox").send().await.assert(200);
+    let head = rig.client(None).ask_at(Method::HEAD, "/console/design").send().await.assert(200);
     assert!(head.bytes.is_empty());
 }
 
@@ -87,6 +87,19 @@ async fn a_file_that_is_not_there_is_no_page() {
     let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
     let ask = browser.ask(Method::POST, "/console/inbox");
     assert_eq!(ask.send().await.assert(405).header("allow"), "GET, HEAD");
+}
+
+#[tokio::test]
+async fn who_is_signed_out_is_led_to_sign_in_and_told_so_when_a_form_was_open() {
+    let rig = Rig::new().await;
+    for (method, path, to) in [
+        (Method::GET, "/console/inbox?q=a", "next=%2Fconsole%2Finbox%3Fq%3Da"),
+        (Method::POST, "/console/compose", "expired=1&next=%2Fconsole%2Fcompose"),
+        (Method::POST, "/console/lists/lst_1/delete", "expired=1&next=%2Fconsole%2Flists%2Flst_1"),
+    ] {
+        let reply = from_page(&rig.client(None), method, path).send().await.assert(303);
+        assert_eq!(reply.header("location"), format!("/console/sign-in?{to}"), "{path}");
+    }
 }
 
 #[tokio::test]
