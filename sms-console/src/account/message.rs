@@ -1,7 +1,6 @@
 //! One message: its words, its facts and what happened to it.
 
 use maud::{Markup, html};
-use sms_core::ids::MessageId;
 use sms_core::message::{Direction, Message};
 use sms_core::service::account::MessageWithTimeline;
 use sms_core::text::Encoding;
@@ -15,7 +14,7 @@ use crate::part::head::head;
 use crate::part::notice::{Notice, notice};
 use crate::part::timeline::timeline;
 use crate::place::{Place, account};
-use crate::reply::{Outcome, Page, Reply, Trouble};
+use crate::reply::{Outcome, Page, Reply};
 use crate::said::Said;
 use crate::visit::AccountVisit;
 
@@ -28,7 +27,7 @@ pub(crate) fn places() -> Vec<Place> {
 }
 
 async fn show(visit: AccountVisit) -> Outcome {
-    let found = visit.handle().message_get(id_of(&visit)?).await?;
+    let found = visit.handle().message_get(visit.params.id()?).await?;
     let path = format!("/v1/messages/{}", found.message.id);
     let content = html! {
         (head("Message").back("Messages", "/console/messages"))
@@ -42,13 +41,9 @@ async fn show(visit: AccountVisit) -> Outcome {
 }
 
 async fn cancel(visit: AccountVisit) -> Outcome {
-    let cancelled = visit.handle().message_cancel(id_of(&visit)?).await?;
+    let cancelled = visit.handle().message_cancel(visit.params.id()?).await?;
     let path = format!("/console/messages/{}", cancelled.id);
     Ok(Reply::moved(path).saying(Said::MessageCancelled))
-}
-
-fn id_of(visit: &AccountVisit) -> Result<MessageId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
 }
 
 fn shown(found: &MessageWithTimeline) -> Markup {

@@ -78,3 +78,12 @@ export async function until(read, wanted) {
     await new Promise((done) => setTimeout(done, 100));
   }
 }
+
+/**
+ * Waits until Chromium shows its own page for a form whose request broke off. It opens that page
+ * only after the request has failed, and would interrupt whatever a test opens before.
+ * @param {Page} page
+ */
+export async function errorShown(page) {
+  await until(async () => page.url(), (url) => url.startsWith('chrome-error:'));
+}

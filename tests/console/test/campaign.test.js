@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
-import { job, stage, until } from '../src/setup.js';
+import { errorShown, job, stage, until } from '../src/setup.js';
 
 /** @type {any} */
 let facts;
@@ -15,15 +15,6 @@ const withoutScript = { javaScriptEnabled: false };
 
 /** @param {import('playwright-core').Page} page @param {RegExp | string} name */
 const inDialog = (page, name) => page.getByRole('dialog').getByRole('button', { name });
-
-/**
- * Waits until Chromium shows its own page for a form whose request broke off. It opens that page
- * only after the request has failed, and would interrupt whatever a test opens before.
- * @param {import('playwright-core').Page} page
- */
-async function errorShown(page) {
-  await until(async () => page.url(), (url) => url.startsWith('chrome-error:'));
-}
 
 /** @param {string} name @param {Record<string, unknown>} [fields] */
 async function draft(name, fields = {}) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { historyMake } from '../src/history.js';
-import { job, stage, until } from '../src/setup.js';
+import { errorShown, job, stage, until } from '../src/setup.js';
 
 const here = stage({}, historyMake);
 
@@ -59,7 +59,7 @@ job(here, 'a send that lost its answer is finished after a reload, once', 'live'
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();
     await answer(page).click();
     await until(async () => lost, (times) => times === 1);
-    await page.waitForURL(/chrome-error/);
+    await errorShown(page);
     // What was written is there again, and the server knows it.
     await page.goto(`${server.base}/console/compose`);
     await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).click();

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { WIDTHS, pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
 import { serverStart } from '../src/server.js';
-import { job, stage, until } from '../src/setup.js';
+import { errorShown, job, stage, until } from '../src/setup.js';
 
 /** @type {any} */
 let facts;
@@ -177,7 +177,7 @@ job(here, 'a reply whose answer was lost is sent once, also from the page that c
     await page.getByRole('textbox', { name: 'Reply' }).fill('Answer lost on the way');
     await page.getByRole('button', { name: 'Send for 1 credit' }).click();
     await until(async () => lost, (times) => times === 1);
-    await page.waitForURL(/chrome-error/);
+    await errorShown(page);
     await page.goto(`${server.base}/console/inbox/%2B447700900104`);
     await until(() => page.getByRole('textbox', { name: 'Reply' }).inputValue(),
       (text) => text === 'Answer lost on the way');
