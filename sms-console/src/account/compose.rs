@@ -15,6 +15,7 @@ mod words;
 
 use maud::{Markup, html};
 use sms_core::Error;
+use sms_core::ids::TemplateId;
 use sms_core::sending::Quote;
 
 use self::ask::Question;
@@ -53,7 +54,7 @@ async fn show(visit: AccountVisit) -> Outcome {
         draft.add(contact);
     }
     if let Some(id) = visit.query("template").and_then(|id| id.parse().ok()) {
-        draft.body = visit.handle().template_get(id).await?.body.as_str().to_owned();
+        draft.body = text_of(&visit, id).await?;
     }
     let asks = ["to", "list", "contact", "template", "clear"];
     let is_asked = asks.iter().any(|name| visit.query(name).is_some());
@@ -90,15 +91,17 @@ fn of<'a>(visit: &'a AccountVisit, draft: &'a Draft, seen: &'a Seen) -> Written<
     Written { draft, seen, public_url, mode, now }
 }
 
+async fn text_of(visit: &AccountVisit, template: TemplateId) -> Result<String, Error> {
+    Ok(visit.handle().template_get(template).await?.body.as_str().to_owned())
+}
+
 /// What a step changes of the draft.
 async fn apply(step: Step, visit: &AccountVisit, draft: &mut Draft) -> Result<(), Error> {
     match step {
         Step::Add(contact) => draft.add(contact),
         Step::Remove(contact) => draft.contacts.retain(|chosen| *chosen != contact),
         Step::UsePlain => draft.body = plain(&draft.body),
-        Step::UseTemplate(Some(id)) => {
-            draft.body = visit.handle().template_get(id).await?.body.as_str().to_owned();
-        }
+        Step::UseTemplate(Some(id)) => draft.body = text_of(visit, id).await?,
         Step::UseTemplate(None) | Step::Check | Step::Send | Step::Look => {}
     }
     Ok(())
