@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 use sms_core::account::Mode;
+use sms_core::event::EventType;
 
 use crate::navigation::{ACCOUNT, Group, OPERATOR};
 use crate::part::badge::{Tone, badge};
@@ -44,7 +45,7 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
                     script type="module" src={ (folder) "/module/" (module) } {}
                 }
             }
-            body {
+            body data-events=[events(&visit.session)] data-events-of=[owner(&visit.session)] {
                 @match &visit.session {
                     Session::Nobody => {
                         main #main tabindex="-1" { (page.content) }
@@ -55,6 +56,18 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
             }
         }
     }
+}
+
+/// The events that the server tells a page as they happen; the operator has none.
+fn events(session: &Session) -> Option<String> {
+    let Session::Account(_) = session else { return None };
+    Some(EventType::SUBSCRIBABLE.map(EventType::as_str).join(" "))
+}
+
+/// Whose they are: tabs of other people keep apart.
+fn owner(session: &Session) -> Option<String> {
+    let Session::Account(person) = session else { return None };
+    Some(format!("{} {}", person.account.id, person.mode.as_str()))
 }
 
 fn framed(visit: &Visit, page: &Page) -> Markup {
@@ -151,7 +164,7 @@ const INBOX: &str = "/console/inbox";
 fn unread(count: u64) -> Markup {
     let shown = if count > 99 { "99+".to_owned() } else { count.to_string() };
     html! {
-        span.nav-count #nav-unread data-live="60" {
+        span.nav-count #nav-unread data-live="60" data-on="message.received" {
             @if count > 0 {
                 (badge(&shown, Tone::Accent))
                 span.unseen { " unread" }

@@ -1,17 +1,32 @@
-// What is live on a page: elements with `data-live` are read again every few seconds while
-// somebody looks, and what they show is put in their place. `data-live="2"` says how many seconds.
+// What is live on a page: elements with `data-live` are read again every few seconds while somebody
+// looks, and what they show is put in their place. `data-live="2"` says how many seconds.
+//
+// `data-on="message opt_out.created"` names the events that change an element. It is read again at
+// once when one happens, and while the server tells, seldom otherwise.
 
+import { follow, followNow } from './events.js';
 import { swapLive } from './swap.js';
 
 const EVERY = 4;
+const EVERY_WHILE_TOLD = 60;
+/** A campaign makes thousands of events: in milliseconds. */
+const AT_MOST_EVERY = 700;
 
 let timer = 0;
+let asked = -AT_MOST_EVERY;
 let asking = false;
+let again = false;
+let isTold = false;
 
 /** Reads the page again now. */
 export async function liveNow() {
-  if (asking || document.visibilityState !== 'visible' || !all().length) return;
+  if (asking) {
+    again = true;
+    return;
+  }
+  if (document.visibilityState !== 'visible' || !all().length) return;
   asking = true;
+  asked = performance.now();
   try {
     const answer = await fetch(location.href, {
       headers: { accept: 'text/html' }, redirect: 'follow', cache: 'no-store',
@@ -28,18 +43,50 @@ export async function liveNow() {
     reached(false);
   } finally {
     asking = false;
-    later();
+    if (again) liveSoon();
+    else later();
   }
+}
+
+/** Reads the page again because something has happened: at once, but not without end. */
+function liveSoon() {
+  again = asking;
+  const rest = asked + AT_MOST_EVERY - performance.now();
+  if (asking) return;
+  clearTimeout(timer);
+  if (rest > 0) timer = window.setTimeout(liveNow, rest);
+  else liveNow();
 }
 
 /** @returns {HTMLElement[]} */
 const all = () => [...document.querySelectorAll('[data-live][id]')]
   .filter((one) => one instanceof HTMLElement);
 
+/** The events that change it, or the first words of their names. @param {HTMLElement} one */
+const kindsOf = (one) => (one.dataset.on ?? '').split(' ').filter((kind) => kind);
+
+/** @param {HTMLElement} one */
+function secondsOf(one) {
+  const seconds = Number(one.dataset.live) || EVERY;
+  return isTold && kindsOf(one).length > 0 ? Math.max(seconds, EVERY_WHILE_TOLD) : seconds;
+}
+
 function later() {
   clearTimeout(timer);
-  const seconds = all().map((one) => Number(one.dataset.live) || EVERY);
+  const seconds = all().map(secondsOf);
   if (seconds.length > 0) timer = window.setTimeout(liveNow, Math.min(...seconds) * 1000);
+}
+
+/** @param {string} kind */
+function happened(kind) {
+  const isIt = (/** @type {string} */ on) => kind === on || kind.startsWith(`${on}.`);
+  if (all().some((one) => kindsOf(one).some(isIt))) liveSoon();
+}
+
+/** What happened before the stream was open, or since it ended, is read now. @param {boolean} is */
+function followed(is) {
+  isTold = is;
+  liveSoon();
 }
 
 /** Says when the server does not answer. @param {boolean} well */
@@ -48,6 +95,7 @@ function reached(well) {
   if (!place || well === !place.hasChildNodes()) return;
   if (well) {
     place.replaceChildren();
+    followNow();
     return;
   }
   const strip = document.createElement('div');
@@ -61,3 +109,4 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') liveNow();
 });
 later();
+follow({ happened, followed });

@@ -13,7 +13,7 @@ use sms_core::phone::{E164, parse_any};
 use sms_core::sending::{Quote, SendRequest};
 
 use self::answer::{Answer, regions};
-use self::thread::Shown;
+use self::thread::{CHANGED_BY, Shown};
 use crate::form::{FieldTroubles, Form, sentence};
 use crate::key::{key_of, new_key};
 use crate::part::counter::Price;
@@ -177,7 +177,9 @@ async fn page(visit: &AccountVisit, open: Option<E164>, middle: &Markup) -> Resu
                 h1 tabindex="-1" { "Inbox" }
                 (conversations::filter_form(visit))
                 div.inbox-list {
-                    div #inbox-list data-live="3" { (conversations::view(visit, &list, open)) }
+                    div #inbox-list data-live="3" data-on=(CHANGED_BY) {
+                        (conversations::view(visit, &list, open))
+                    }
                 }
             }
             section.inbox-thread aria-label="Conversation" { (middle) }

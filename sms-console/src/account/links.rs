@@ -52,7 +52,7 @@ fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, pages: &Markup) -> Mark
     };
     html! {
         (head("Tracked links").lead(lead))
-        div #links data-live {
+        div #links data-live data-on="link" {
             @if links.items.is_empty() {
                 (empty("No tracked links", &html! {
                     "They are made when a message is sent with “Shorten links and count who "

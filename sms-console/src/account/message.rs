@@ -32,7 +32,7 @@ async fn show(visit: AccountVisit) -> Outcome {
     let content = html! {
         (head("Message").back("Messages", "/console/messages"))
         div.stack {
-            div.stack #message data-live { (shown(&found)) }
+            div.stack #message data-live data-on="message" { (shown(&found)) }
             (as_request(&visit.desk.public_url, "GET", &path, None))
         }
         @if found.message.status.is_cancellable() { (question(&found.message, visit.csrf())) }

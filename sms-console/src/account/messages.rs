@@ -35,13 +35,13 @@ async fn list(visit: AccountVisit) -> Outcome {
     let query = visit.queries();
     let content = html! {
         // The address of the export follows the filters.
-        div #messages-head data-live {
+        div #messages-head data-live data-on="message" {
             (head("Messages").actions(html! {
                 (download("Export as CSV", filters::export_address(query)))
             }))
         }
         (filter_form("Filter messages", PATH, &fields(query)))
-        div #messages data-live { (listed(&visit, &found)) }
+        div #messages data-live data-on="message" { (listed(&visit, &found)) }
     };
     Ok(Page::new("Messages", content).into())
 }

@@ -47,7 +47,9 @@ async fn list(visit: AccountVisit) -> Outcome {
     let content = html! {
         (head("Opt-outs").lead(lead).actions(html! { (add) }))
         (filters("Search opt-outs", PATH, &html! { (search) }))
-        div #opt-outs data-live="30" { (found(&visit, wanted, &opt_outs)) }
+        div #opt-outs data-live="30" data-on="opt_out message.received" {
+            (found(&visit, wanted, &opt_outs))
+        }
     };
     Ok(Page::new("Opt-outs", content).into())
 }

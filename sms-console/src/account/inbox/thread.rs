@@ -19,6 +19,9 @@ use crate::part::counter::Price;
 use crate::part::notice::{Notice, notice};
 use crate::query::Query;
 
+/// The events that change what a conversation shows.
+pub(super) const CHANGED_BY: &str = "message opt_out";
+
 /// What the page shows of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
@@ -55,19 +58,22 @@ impl Shown<'_> {
                     }
                     // It begins at its end, and stays there while messages come.
                     div.thread-log role="log" aria-live="off" tabindex="0" aria-label="Messages" {
-                        div #thread-log data-live="3" { (bubbles(&thread.messages, self.now)) }
+                        div #thread-log data-live="3" data-on=(CHANGED_BY) {
+                            (bubbles(&thread.messages, self.now))
+                        }
                     }
-                    p.unseen #thread-said role="status" data-live="3" {
+                    p.unseen #thread-said role="status" data-live="3" data-on=(CHANGED_BY) {
                         (last_words(&thread.messages))
                     }
                     div.thread-foot data-draft-done=[was_sent.then_some(draft_name)] {
-                        div.thread-stop #thread-stop data-live="3" {
+                        div.thread-stop #thread-stop data-live="3" data-on=(CHANGED_BY) {
                             @if thread.opted_out { (opted_out(thread)) }
                         }
                         @if !thread.opted_out { (self.form(said)) }
                     }
                 }
-                aside.thread-contact #thread-contact data-live="3" aria-label="Contact" {
+                aside.thread-contact #thread-contact data-live="3" data-on=(CHANGED_BY)
+                    aria-label="Contact" {
                     (contact_card(thread))
                 }
             }
@@ -84,7 +90,7 @@ impl Shown<'_> {
         html! {
             div {
                 h2 #conversation tabindex="-1" { (name.as_deref().unwrap_or(&phone)) }
-                div.thread-note #thread-note data-live="3" {
+                div.thread-note #thread-note data-live="3" data-on=(CHANGED_BY) {
                     @if name.is_some() { span.faint { (phone) } }
                     @if thread.opted_out { (badge("Opted out", Tone::Bad)) }
                     (self.mark_read())

@@ -1,0 +1,187 @@
+// What a page shows by itself: told by the server as it happens, else asked for.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pageOpen } from '../src/browser.js';
+import { historyMake } from '../src/history.js';
+import { serverStart } from '../src/server.js';
+import { job, stage, until } from '../src/setup.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+/** @type {any} */
+let facts;
+const here = stage({}, async (server) => {
+  facts = await historyMake(server);
+});
+const STREAM = '**/console/api/v1/events/stream';
+
+/** @param {import('../src/server.js').Server} server @param {string} from @param {string} body */
+const comesIn = (server, from, body) => (
+  server.operator('POST', '/inbound', { from, to: facts.own, body }));
+
+/**
+ * Takes polling away, which waits for whole seconds: what a page shows now, it was told.
+ * @param {Page} page
+ */
+const toldOnly = (page) => page.addInitScript(() => {
+  const start = window.setTimeout;
+  const isPolling = (/** @type {number} */ time) => time >= 3000 && time % 1000 === 0;
+  Object.assign(window, {
+    setTimeout: (/** @type {() => void} */ then, /** @type {number} */ time) => (
+      isPolling(time) ? 0 : start(then, time)),
+  });
+});
+
+/** How many tabs follow the stream, and how many wait for their turn. @param {Page} page */
+const followers = (page) => page.evaluate(async () => {
+  const { held = [], pending = [] } = await navigator.locks.query();
+  return `${held.length} and ${pending.length}`;
+});
+
+/** As if somebody looked at the tab, or at another one. @param {Page} page @param {string} state */
+const look = (page, state) => page.evaluate((now) => {
+  Object.defineProperty(document, 'visibilityState', { configurable: true, value: now });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, state);
+
+job(here, 'what happens is told by the server: nothing is asked for again and again', 'live',
+  '/console', async (page, server) => {
+    await toldOnly(page);
+    await page.goto(`${server.base}/console/inbox`);
+    await comesIn(server, '+447700900321', 'Told by the stream');
+    await page.getByRole('link', { name: /Told by the stream/ }).waitFor();
+    await comesIn(server, '+447700900321', 'And told again');
+    await page.getByRole('link', { name: /And told again/ }).click();
+    await page.getByRole('log').getByText('And told again').waitFor();
+    await comesIn(server, '+447700900321', 'Told in the conversation');
+    await page.getByRole('log').getByText('Told in the conversation').waitFor();
+    const { data } = await server.api('POST', '/messages', {
+      to: '07700 900322', body: 'Watched on its way',
+    });
+    await page.goto(`${server.base}/console/messages/${data.messages[0].id}`);
+    await page.locator('.timeline').getByText('Delivered').waitFor();
+  });
+
+job(here, 'a stream that ends is joined again, and what happened meanwhile is shown', 'live',
+  '/console', async (page, server) => {
+    let joined = 0;
+    await page.route(STREAM, (route) => {
+      joined += 1;
+      return route.fulfill({
+        contentType: 'text/event-stream', body: 'event: stream.ended\ndata: {}\n\n',
+      });
+    });
+    await toldOnly(page);
+    await page.goto(`${server.base}/console/inbox`);
+    await until(async () => joined, (times) => times >= 2);
+    await comesIn(server, '+447700900323', 'Between two streams');
+    await page.getByRole('link', { name: /Between two streams/ }).waitFor();
+  });
+
+job(here, 'where the server refuses the stream, the page asks again and again', 'live',
+  '/console', async (page, server) => {
+    let refused = 0;
+    await page.route(STREAM, (route) => {
+      refused += 1;
+      return route.fulfill({ status: 429, headers: { 'Retry-After': '10' }, body: '{}' });
+    });
+    await page.goto(`${server.base}/console/inbox`);
+    await until(async () => refused, (times) => times >= 2);
+    await comesIn(server, '+447700900324', 'Asked for');
+    await page.getByRole('link', { name: /Asked for/ }).waitFor();
+    await comesIn(server, '+447700900324', 'And asked for again');
+    await page.getByRole('link', { name: /And asked for again/ }).waitFor();
+  });
+
+job(here, 'tabs share one stream, and who looks at another tab leaves it to that one', 'live',
+  '/console/contacts', async (page, server, context) => {
+    await toldOnly(page);
+    await page.goto(`${server.base}/console/inbox`);
+    await until(() => followers(page), (count) => count === '1 and 0');
+    const other = await context.newPage();
+    await toldOnly(other);
+    let streams = 0;
+    other.on('request', (request) => {
+      if (request.url().endsWith('/events/stream')) streams += 1;
+    });
+    await other.goto(`${server.base}/console/inbox`);
+    await until(() => followers(page), (count) => count === '1 and 1');
+    for (const body of ['Told to both tabs', 'And to both again']) {
+      await comesIn(server, '+447700900325', body);
+      for (const tab of [page, other]) {
+        await tab.getByRole('link', { name: new RegExp(body) }).waitFor();
+      }
+    }
+    assert.equal(streams, 0);
+
+    await look(page, 'hidden');
+    await until(() => followers(page), (count) => count === '1 and 0');
+    await until(async () => streams, (count) => count === 1);
+    await comesIn(server, '+447700900325', 'Told to the other one');
+    await other.getByRole('link', { name: /Told to the other one/ }).waitFor();
+
+    await look(page, 'visible');
+    await until(() => followers(page), (count) => count === '1 and 1');
+    await page.getByRole('link', { name: /Told to the other one/ }).waitFor();
+    await comesIn(server, '+447700900325', 'Told to the first again');
+    await page.getByRole('link', { name: /Told to the first again/ }).waitFor();
+    assert.equal(streams, 1);
+  });
+
+test('whoever loses the key under an open page is led to sign in at once', async () => {
+  const { server } = here;
+  const account = (await server.operator('GET', '/accounts')).data[0].id;
+  const made = (await server.operator('POST', `/accounts/${account}/keys`, {
+    kind: 'live', name: 'Lost',
+  })).data;
+  const { page, context, alarms } = await pageOpen(here.browser, server);
+  try {
+    await toldOnly(page);
+    await page.goto(`${server.base}/console/inbox`);
+    await page.getByLabel('API key or operator’s token').fill(made.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await comesIn(server, '+447700900326', 'Before the key was lost');
+    await page.getByRole('link', { name: /Before the key was lost/ }).waitFor();
+    await server.operator('DELETE', `/accounts/${account}/keys/${made.id}`);
+    await page.getByText('Your session has ended').waitFor();
+    assert.match(page.url(), /next=%2Fconsole%2Finbox/);
+    assert.deepEqual(alarms, []);
+  } finally {
+    await context.close();
+  }
+});
+
+test('a server that restarts is followed again, without asking again and again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'console-'));
+  const settings = { SMS_STORE: 'file', SMS_DATA_DIR: folder };
+  const first = await serverStart(settings);
+  const { page, context, alarms } = await pageOpen(here.browser, first);
+  let second = first;
+  try {
+    const own = (await first.operator('GET', '/numbers')).data[0].phone_number;
+    const from = '+447700900327';
+    await toldOnly(page);
+    await page.goto(`${first.base}/console/inbox`);
+    await page.getByLabel('API key or operator’s token').fill(first.live);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await first.operator('POST', '/inbound', { from, to: own, body: 'Before the restart' });
+    await page.getByRole('link', { name: /Before the restart/ }).waitFor();
+    await first.stop();
+    await page.getByText('Offline: the server does not answer').waitFor();
+    second = await serverStart({
+      ...settings, SMS_ADDR: `127.0.0.1:${first.port}`, SMS_DEMO: 'false',
+    });
+    await page.getByText('Offline: the server does not answer').waitFor({ state: 'detached' });
+    await second.operator('POST', '/inbound', { from, to: own, body: 'After the restart' });
+    await page.getByRole('link', { name: /After the restart/ }).waitFor();
+    assert.deepEqual(alarms, []);
+  } finally {
+    await context.close();
+    await second.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
