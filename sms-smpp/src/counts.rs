@@ -60,6 +60,12 @@ impl Counts {
     }
 }
 
+/// Counts what arrived and has to be sent again, because it could not be stored.
+pub(crate) fn not_kept(route: &str) -> Counter {
+    let route = route.to_owned();
+    metrics::counter!("sms_smpp_arrivals_total", "route" => route, "what" => "not_kept")
+}
+
 impl Counters {
     fn count(&self, label: &'static str, find: impl FnOnce() -> Counter) {
         // Every change is complete before the lock is released, so a poisoned lock does no harm.

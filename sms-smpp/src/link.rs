@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 pub use connect::ConnectFailed;
 
+use crate::counts::not_kept;
 use crate::pdu::BindMode;
 use crate::session::{Arrival, BindFailed, Ended, Session, Settings};
 use crate::settings::RouteSettings;
@@ -82,7 +83,7 @@ impl Link {
         let mut closing = self.closing.subscribe();
         let mut failures = 0;
         while !*closing.borrow() {
-            match self.begin().await {
+            match self.begin(route).await {
                 Ok((session, _)) if *closing.borrow() => {
                     session.unbind().await;
                     return;
@@ -111,7 +112,7 @@ impl Link {
         }
     }
 
-    async fn begin(&self) -> Result<(Session, mpsc::Receiver<Arrival>), LinkFailed> {
+    async fn begin(&self, route: &str) -> Result<(Session, mpsc::Receiver<Arrival>), LinkFailed> {
         let RouteSettings { peer, roots, bind, window, patience, idle, .. } = &*self.settings;
         let settings = Settings {
             mode: self.mode,
@@ -119,6 +120,7 @@ impl Link {
             window: *window,
             patience: *patience,
             idle: *idle,
+            refused: not_kept(route),
         };
         let stream = connect::connect(peer, roots, *patience).await?;
         Ok(crate::session::bind(stream, settings).await?)

@@ -106,7 +106,8 @@ impl Session {
     }
 }
 
-/// How many `deliver_sm`s may be queued; the SMSC is asked to send further ones again later.
+/// How many `deliver_sm`s may be queued. While the queue is full nothing is read, so that the SMSC
+/// sends no faster than they are stored.
 const ARRIVALS: usize = 256;
 
 /// Binds over a new connection and starts the task that drives the session.

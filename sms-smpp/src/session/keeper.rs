@@ -21,6 +21,8 @@ use crate::pdu::{self, Body, CommandId, Pdu, ShortMessage, Status};
 const READ: usize = 16 * 1024;
 /// How many requests are accepted at a time.
 const TAKEN: usize = 64;
+/// A `deliver_sm` waits for room in the queue for one of so many parts of the patience.
+const ROOM: u32 = 3;
 /// How long to keep writing or reading once the session is over.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -44,6 +46,11 @@ pub(super) struct Keeper<S> {
     answered: mpsc::UnboundedReceiver<(u32, Status)>,
     /// How many `deliver_sm`s are not answered yet.
     held: usize,
+    /// The `deliver_sm` that the queue has no room for. Nothing is read meanwhile, so that the SMSC
+    /// sends no faster than it is stored.
+    waiting: Option<Arrival>,
+    /// Since when the queue has had no room for one.
+    full_since: Option<Instant>,
     /// When the SMSC last sent anything.
     heard_at: Instant,
     /// When the response to our `enquire_link` is due, if one was sent.
@@ -73,6 +80,11 @@ enum Stage {
 /// Waits until the session is to end, or its last handle is dropped.
 async fn asked(unbinding: &mut watch::Receiver<bool>) {
     let _ = unbinding.wait_for(|asked| *asked).await;
+}
+
+/// Waits until the queue has room, or nobody takes from it any more.
+async fn room(arrivals: &mpsc::Sender<Arrival>) {
+    let _ = arrivals.reserve().await;
 }
 
 /// What a call of [`push`] did.
@@ -119,6 +131,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             answers,
             answered,
             held: 0,
+            waiting: None,
+            full_since: None,
             heard_at: Instant::now(),
             sign_due: None,
             stage: Stage::Open,
@@ -148,31 +162,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         unbinding: &mut watch::Receiver<bool>,
     ) -> Ended {
         let mut taken = Vec::new();
-        // PDUs that came together with the bind response.
-        if let Err(end) = self.understand() {
-            return end;
-        }
         loop {
+            // Some PDUs came together with the bind response, others waited for room.
+            if let Err(end) = self.understand() {
+                self.say_last_words().await;
+                return end;
+            }
             if let Some(end) = self.advance() {
                 self.say_last_words().await;
                 return end;
             }
             let is_open = self.stage == Stage::Open;
+            let is_reading = self.waiting.is_none();
             let has_words = self.is_unflushed || !self.unwritten.is_empty();
             let alarm = self.alarm();
             self.unread.reserve(READ);
             tokio::select! {
-                read = self.reader.read_buf(&mut self.unread) => match read {
+                read = self.reader.read_buf(&mut self.unread), if is_reading => match read {
                     Ok(1..) => {
                         self.heard_at = Instant::now();
                         self.sign_due = None;
-                        if let Err(end) = self.understand() {
-                            self.say_last_words().await;
-                            return end;
-                        }
                     }
                     _ => return Ended::Lost,
                 },
+                () = room(&self.arrivals), if !is_reading => {}
                 pushed = push(&mut self.writer, &mut self.unwritten), if has_words => match pushed {
                     Ok(Pushed::Written(count @ 1..)) => {
                         self.written += count as u64;
@@ -212,13 +225,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             Stage::Draining { until, .. } | Stage::Unbinding { until } => Some(until),
         };
         let life = self.sign_due.unwrap_or(self.heard_at + self.settings.idle);
-        [self.window.deadline(), end].into_iter().flatten().fold(life, Instant::min)
+        let room = self.waiting.is_some().then(|| self.room_due()).flatten();
+        [self.window.deadline(), end, room].into_iter().flatten().fold(life, Instant::min)
+    }
+
+    /// Until when a `deliver_sm` may wait for room, if the queue has none. A response to one of our
+    /// requests may be behind it, and must be read in time.
+    fn room_due(&mut self) -> Option<Instant> {
+        let Settings { patience, .. } = self.settings;
+        let due = self.full_since? + patience / ROOM;
+        let rest = patience / ROOM * (ROOM - 1);
+        let of_response = self.window.deadline().and_then(|deadline| deadline.checked_sub(rest));
+        Some(of_response.map_or(due, |of_response| of_response.min(due)))
     }
 
     /// Does what is due now; returns how the session ended, if it has.
     fn advance(&mut self) -> Option<Ended> {
         let now = Instant::now();
         self.window.expire(now);
+        if self.waiting.is_some() {
+            // It is not the SMSC that is silent.
+            self.heard_at = now;
+        }
         if self.sign_due.is_some_and(|due| due <= now) {
             return Some(Ended::Silent);
         }
@@ -282,17 +310,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     async fn hear_last_words(&mut self) {
         let until = Instant::now() + LAST_WORDS;
         loop {
+            if self.understand().is_err() {
+                return;
+            }
+            if self.waiting.take().is_some() {
+                // It cannot be answered any more, and what follows it counts.
+                continue;
+            }
             self.unread.reserve(READ);
             let read = timeout_at(until, self.reader.read_buf(&mut self.unread)).await;
-            if !matches!(read, Ok(Ok(1..))) || self.understand().is_err() {
+            if !matches!(read, Ok(Ok(1..))) {
                 return;
             }
         }
     }
 
-    /// Parses every complete PDU received so far.
+    /// Parses every complete PDU received so far, up to a `deliver_sm` that has to wait for room.
     fn understand(&mut self) -> Result<(), Ended> {
-        loop {
+        if let Some(waiting) = self.waiting.take() {
+            self.enqueue(waiting);
+        }
+        while self.waiting.is_none() {
             let length = pdu::length(&self.unread).map_err(|_| Ended::OutOfStep)?;
             let Some(length) = length.filter(|length| *length <= self.unread.len()) else {
                 return Ok(());
@@ -312,6 +350,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
                 }
             }
         }
+        Ok(())
     }
 
     fn heed(&mut self, pdu: Pdu) -> Result<(), Ended> {
@@ -342,10 +381,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     fn arrived(&mut self, sequence: u32, message: ShortMessage) {
         self.held += 1;
         let answer = Answer { sequence, answers: self.answers.clone(), is_given: false };
-        match self.arrivals.try_send(Arrival { message, answer }) {
-            Ok(()) => {}
-            // Dropping it asks the SMSC to send it again later.
-            Err(TrySendError::Full(arrival) | TrySendError::Closed(arrival)) => drop(arrival),
+        self.enqueue(Arrival { message, answer });
+    }
+
+    /// Queues a `deliver_sm`, or lets it wait for room. One that waited in vain is refused.
+    fn enqueue(&mut self, arrival: Arrival) {
+        let now = Instant::now();
+        match self.arrivals.try_send(arrival) {
+            Ok(()) => self.full_since = None,
+            Err(TrySendError::Full(arrival)) => {
+                self.full_since.get_or_insert(now);
+                if self.room_due().is_some_and(|due| due > now) {
+                    self.waiting = Some(arrival);
+                } else {
+                    // Dropping it asks the SMSC to send it again later.
+                    self.settings.refused.increment(1);
+                }
+            }
+            Err(TrySendError::Closed(arrival)) => drop(arrival),
         }
     }
 }

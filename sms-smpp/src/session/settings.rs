@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use metrics::Counter;
+
 use crate::pdu::{Bind, BindMode};
 
 /// The settings of a session.
@@ -19,10 +21,14 @@ pub struct Settings {
     pub patience: Duration,
     /// How long the SMSC may be silent before an `enquire_link` is sent.
     pub idle: Duration,
+    /// Counts the `deliver_sm`s that found no room for a third of `patience`, and that the SMSC was
+    /// asked to send again.
+    pub refused: Counter,
 }
 
 impl Settings {
-    /// A transceiver with a window of 10, 30 s to respond, and an `enquire_link` after 30 s.
+    /// A transceiver with a window of 10, 30 s to respond, and an `enquire_link` after 30 s. What
+    /// it refuses is not counted.
     pub fn new(bind: Bind) -> Self {
         Self {
             mode: BindMode::Transceiver,
@@ -30,6 +36,7 @@ impl Settings {
             window: 10,
             patience: Duration::from_secs(30),
             idle: Duration::from_secs(30),
+            refused: Counter::noop(),
         }
     }
 }

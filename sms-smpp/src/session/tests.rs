@@ -1,5 +1,7 @@
 //! A session against a peer that the test itself plays.
 
+mod arrivals;
+
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -259,37 +261,6 @@ async fn enquire_link_is_sent_and_answered() {
     // Now the peer falls silent.
     assert_eq!(peer.read().await.unwrap().body, Body::EnquireLink);
     assert_eq!(session.ended().await, Ended::Silent);
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_deliver_sm_is_answered_as_it_was_handled() {
-    let (_session, mut arrivals, mut peer) = bound(1).await;
-    for sequence in 1..=3 {
-        let body = Body::DeliverSm(Box::new(message("news")));
-        peer.say(Pdu::request(sequence, body)).await;
-    }
-    arrivals.recv().await.unwrap().answer.taken();
-    arrivals.recv().await.unwrap().answer.later();
-    drop(arrivals.recv().await.unwrap());
-    for (sequence, status) in [(1, Status::OK), (2, Status::TEMPORARY), (3, Status::TEMPORARY)] {
-        let answer = peer.read().await.unwrap();
-        assert_eq!((answer.sequence, answer.status), (sequence, status));
-        assert_eq!(answer.body, Body::DeliverSmResp);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn deliver_sms_beyond_the_queue_are_asked_for_again_later() {
-    let (_session, mut arrivals, mut peer) = bound(1).await;
-    let extra = 5;
-    for sequence in 1..=u32::try_from(ARRIVALS).unwrap() + extra {
-        peer.say(Pdu::request(sequence, Body::DeliverSm(Box::new(message("news"))))).await;
-    }
-    for _ in 0..extra {
-        assert_eq!(peer.read().await.unwrap().status, Status::TEMPORARY);
-    }
-    let first = arrivals.recv().await.unwrap();
-    assert_eq!(first.message, message("news"));
 }
 
 #[tokio::test(start_paused = true)]
