@@ -1,9 +1,14 @@
 //! Reading one message, and pages of them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::FutureExt;
 use sms_core::dispatch::retry_delay;
 use sms_core::ids::MessageId;
 use sms_core::message::{Message, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, Limit, Page, PageRequest};
+use sms_core::sending::plan::SendPlan;
 
 use crate::Rig;
 use crate::rig::{millis, page, person, read_all, request, try_later};
@@ -121,6 +126,41 @@ scenarios! { Message;
         };
         let seen = read_all(3, read).await;
         assert!(seen.iter().rev().eq(&sent.messages));
+    }
+
+    /// A page by status holds no message twice while newer ones arrive: also if the store reads it
+    /// in several portions, as where few of many messages have the status.
+    async fn a_page_by_status_stays_whole_while_newer_messages_arrive(rig: &Rig) {
+        let account = rig.account(10_000).await;
+        rig.send(&account, &request(1..=900)).await;
+        rig.leave_all().await;
+        for _ in 0..2 {
+            rig.send(&account, &request(1..=800)).await;
+        }
+        let plan = |_| rig.plan(&account, &request(1..=10));
+        let plans: Vec<SendPlan> = (0..39).map(plan).collect();
+        let sent = MessageFilter { status: Some(MessageStatus::Sent), ..ALL.clone() };
+        let (of, is_sending) = (account.id, Arc::new(AtomicBool::new(true)));
+        let (store, sending) = (Arc::clone(rig.store()), Arc::clone(&is_sending));
+        let send = async move {
+            for plan in plans {
+                for answer in store.send_accept(vec![plan]).await {
+                    answer.expect("the send is accepted");
+                }
+            }
+            sending.store(false, Ordering::SeqCst);
+        };
+        let store = Arc::clone(rig.store());
+        let read = async move {
+            while is_sending.load(Ordering::SeqCst) {
+                let wanted = PageRequest { limit: Limit::EXPORT, after: None };
+                let page = store.message_list(of, &sent, wanted).await.expect("listed");
+                let ids = ids(&page.items);
+                assert!(ids.is_sorted_by(|newer, older| newer > older), "each is there once");
+                assert_eq!(ids.len(), 900);
+            }
+        };
+        rig.race(vec![send.boxed(), read.boxed()]);
     }
 
     /// Pages of every size together hold the same list.

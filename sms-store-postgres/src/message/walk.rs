@@ -43,6 +43,10 @@ pub(super) async fn walk(
         let end = end.build().persistent(false).fetch_optional(pool).await?;
         let Some(end) = end else { return Ok((rows, None)) };
         window.before = end.try_get("id")?;
+        // Messages that arrived meanwhile moved the end of the portion to before its last row.
+        if let Some(last) = rows.last() {
+            window.before = window.before.min(last.try_get("id")?);
+        }
         walked += portion;
         if walked >= MOST {
             return Ok((rows, Some(window.before)));
