@@ -209,21 +209,39 @@ impl Db {
     fn lanes(&self) -> SqlResult<Vec<RouteLane>> {
         let mut lanes: Vec<RouteLane> = Vec::new();
         loop {
-            let (route, lane) = match lanes.last() {
-                Some(last) => (last.route.as_str(), last.lane.as_str()),
-                None => ("", ""),
+            let next = match lanes.last() {
+                Some(last) => self.lane_after(last)?,
+                None => self.first_lane_after("")?,
             };
-            let next = self.one(
-                "SELECT route, lane FROM queue INDEXED BY queue_by_time
-                 WHERE (route, lane) > (?1, ?2) ORDER BY route, lane LIMIT 1",
-                [route, lane],
-                |c| Ok(RouteLane::new(RouteName::new(c.get::<String>()?), c.name()?)),
-            )?;
             match next {
                 Some(lane) => lanes.push(lane),
                 None => return Ok(lanes),
             }
         }
+    }
+
+    /// The next lane. `(route, lane) > (?1, ?2)` would read all that wait in this one, because
+    /// SQLite begins at the first row that is equal.
+    fn lane_after(&self, RouteLane { route, lane }: &RouteLane) -> SqlResult<Option<RouteLane>> {
+        let of_same_route = self.one(
+            "SELECT route, lane FROM queue INDEXED BY queue_by_time
+             WHERE route = ?1 AND lane > ?2 ORDER BY lane LIMIT 1",
+            [route.as_str(), lane.as_str()],
+            lane_of,
+        )?;
+        match of_same_route {
+            Some(next) => Ok(Some(next)),
+            None => self.first_lane_after(route.as_str()),
+        }
+    }
+
+    fn first_lane_after(&self, route: &str) -> SqlResult<Option<RouteLane>> {
+        self.one(
+            "SELECT route, lane FROM queue INDEXED BY queue_by_time
+             WHERE route > ?1 ORDER BY route, lane LIMIT 1",
+            [route],
+            lane_of,
+        )
     }
 
     /// Extends the lease with this token to `until`. Returns the number of its entries.
@@ -253,6 +271,10 @@ impl Db {
     }
 }
 
+fn lane_of(c: &mut Cols<'_>) -> SqlResult<RouteLane> {
+    Ok(RouteLane::new(RouteName::new(c.get::<String>()?), c.name()?))
+}
+
 fn entry(db: &Db, c: &mut Cols<'_>) -> SqlResult<QueueEntry> {
     Ok(QueueEntry {
         message: c.id()?,
@@ -264,4 +286,44 @@ fn entry(db: &Db, c: &mut Cols<'_>) -> SqlResult<QueueEntry> {
         lease: c.maybe_token()?,
         unanswered: c.count()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use rusqlite::Connection;
+    use sms_core::dispatch::Lane;
+
+    use super::*;
+
+    #[test]
+    fn the_lanes_are_found_in_a_few_steps_however_many_messages_wait() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../migrations/0001_first.sql")).unwrap();
+        connection.execute_batch(include_str!("../migrations/0002_lane_and_share.sql")).unwrap();
+        let fill =
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+             INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt, lease,
+                 unanswered, lane, turn)
+             SELECT CAST(i AS BLOB), 1, CASE WHEN i % 4 = 0 THEN 'backup' ELSE 'main' END, i, i, 0,
+                 NULL, 0, CASE WHEN i % 4 = 1 THEN 'normal' ELSE 'bulk' END, x''
+             FROM n";
+        connection.execute_batch(fill).unwrap();
+        let steps = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&steps);
+        let count = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        let db = Db::new(connection);
+        let lane = |route, lane| RouteLane::new(RouteName::new(route), lane);
+        let expected =
+            [lane("backup", Lane::Bulk), lane("main", Lane::Bulk), lane("main", Lane::Normal)];
+        assert_eq!(db.lanes().unwrap(), expected);
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 300, "{steps} steps");
+    }
 }
