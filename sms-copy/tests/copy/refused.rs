@@ -109,6 +109,18 @@ pub(crate) async fn a_row_that_differs_is_found(own: Arc<Own>) {
         assert!(database.migrate().await.is_err(), "no server opens it");
         database.close().await;
     }
+    let database = connect(&own.database().await).await;
+    copied(&file, &database).await.expect("everything is copied");
+    for (change, wrong) in [(Change::LoseRow, "ledger_entry"), (Change::OtherBody, "message")] {
+        let back = open(own.file(wrong));
+        let altered = Altered { store: &back, change };
+        let found = copied(&database, &altered).await.expect_err("it is refused");
+        let CopyFailed::RowsDiffer { table, .. } = found else { panic!("{found}") };
+        assert_eq!(table, wrong);
+        drop(back);
+        assert!(SqliteStore::open(own.file(wrong)).is_err(), "no server opens it");
+    }
+    database.close().await;
 }
 
 pub(crate) async fn a_list_that_reads_differently_is_found(own: Arc<Own>) {
@@ -122,6 +134,15 @@ pub(crate) async fn a_list_that_reads_differently_is_found(own: Arc<Own>) {
     let database = connect(&own.database().await).await;
     let altered = Altered { store: &database, change: Change::DeriveNothing };
     let found = copied(&file, &altered).await.expect_err("it is refused");
+    let CopyFailed::ListsDiffer { list, .. } = found else { panic!("{found}") };
+    assert_eq!(list, "unread messages");
+    database.close().await;
+
+    let database = connect(&own.database().await).await;
+    copied(&file, &database).await.expect("everything is copied");
+    let back = open(own.file("b.db"));
+    let altered = Altered { store: &back, change: Change::DeriveNothing };
+    let found = copied(&database, &altered).await.expect_err("it is refused");
     let CopyFailed::ListsDiffer { list, .. } = found else { panic!("{found}") };
     assert_eq!(list, "unread messages");
     database.close().await;
