@@ -24,17 +24,24 @@ const comesIn = (server, from, body) => (
   server.operator('POST', '/inbound', { from, to: facts.own, body }));
 
 /**
- * Takes polling away, which waits for whole seconds: what a page shows now, it was told.
+ * Takes polling away, which waits for whole seconds: what a page shows now, it was told. How long
+ * polling would have waited is kept.
  * @param {Page} page
  */
 const toldOnly = (page) => page.addInitScript(() => {
   const start = window.setTimeout;
   const isPolling = (/** @type {number} */ time) => time >= 3000 && time % 1000 === 0;
   Object.assign(window, {
-    setTimeout: (/** @type {() => void} */ then, /** @type {number} */ time) => (
-      isPolling(time) ? 0 : start(then, time)),
+    setTimeout: (/** @type {() => void} */ then, /** @type {number} */ time) => {
+      if (!isPolling(time)) return start(then, time);
+      Object.assign(window, { pace: time });
+      return 0;
+    },
   });
 });
+
+/** How long polling would wait now, in milliseconds. @param {Page} page */
+const pace = (page) => page.evaluate(() => Reflect.get(window, 'pace'));
 
 /** How many tabs follow the stream, and how many wait for their turn. @param {Page} page */
 const followers = (page) => page.evaluate(async () => {
@@ -55,6 +62,8 @@ job(here, 'what happens is told by the server: nothing is asked for again and ag
     await comesIn(server, '+447700900321', 'Told by the stream');
     await page.getByRole('link', { name: /Told by the stream/ }).waitFor();
     await comesIn(server, '+447700900321', 'And told again');
+    await page.getByRole('link', { name: /And told again/ }).waitFor();
+    await until(() => pace(page), (time) => time === 60_000);
     await page.getByRole('link', { name: /And told again/ }).click();
     await page.getByRole('log').getByText('And told again').waitFor();
     await comesIn(server, '+447700900321', 'Told in the conversation');
@@ -78,6 +87,7 @@ job(here, 'a stream that ends is joined again, and what happened meanwhile is sh
     await toldOnly(page);
     await page.goto(`${server.base}/console/inbox`);
     await until(async () => joined, (times) => times >= 2);
+    await until(() => pace(page), (time) => time === 3000);
     await comesIn(server, '+447700900323', 'Between two streams');
     await page.getByRole('link', { name: /Between two streams/ }).waitFor();
   });
@@ -130,6 +140,22 @@ job(here, 'tabs share one stream, and who looks at another tab leaves it to that
     await comesIn(server, '+447700900325', 'Told to the first again');
     await page.getByRole('link', { name: /Told to the first again/ }).waitFor();
     assert.equal(streams, 1);
+  });
+
+job(here, 'where a browser has no locks, as over plain HTTP, each tab follows for itself', 'live',
+  '/console', async (page, server, context) => {
+    await context.addInitScript(() => {
+      Object.defineProperty(navigator, 'locks', { value: undefined });
+    });
+    const tabs = [page, await context.newPage()];
+    for (const tab of tabs) {
+      await toldOnly(tab);
+      await tab.goto(`${server.base}/console/inbox`);
+    }
+    for (const body of ['Told without locks', 'And once more']) {
+      await comesIn(server, '+447700900328', body);
+      for (const tab of tabs) await tab.getByRole('link', { name: new RegExp(body) }).waitFor();
+    }
   });
 
 test('whoever loses the key under an open page is led to sign in at once', async () => {
