@@ -32,7 +32,8 @@ export async function liveNow() {
       headers: { accept: 'text/html' }, redirect: 'follow', cache: 'no-store',
     });
     const url = new URL(answer.url);
-    if (url.pathname === '/console/sign-in') {
+    // The page to sign in is a page as well, and nobody is led from it to itself.
+    if (answer.redirected && url.pathname === '/console/sign-in') {
       url.searchParams.set('expired', '1');
       location.assign(url);
       return;
