@@ -27,8 +27,9 @@ export async function liveNow() {
   if (document.visibilityState !== 'visible' || !all().length) return;
   asking = true;
   asked = performance.now();
+  const page = location.href;
   try {
-    const answer = await fetch(location.href, {
+    const answer = await fetch(page, {
       headers: { accept: 'text/html' }, redirect: 'follow', cache: 'no-store',
     });
     const url = new URL(answer.url);
@@ -38,7 +39,10 @@ export async function liveNow() {
       location.assign(url);
       return;
     }
-    if (answer.ok) swapLive(await answer.text());
+    const html = await answer.text();
+    // A filter may have changed the address meanwhile, and what the page shows with it.
+    if (location.href !== page) again = true;
+    else if (answer.ok) swapLive(html);
     reached(answer.status < 500);
   } catch {
     reached(false);

@@ -16,7 +16,7 @@ pub fn rejections(rejected: &[Rejection]) -> Markup {
     }
     html! {
         div.stack-tight {
-            h3 { (counted(rejected.len() as u64, "recipient")) " left out" }
+            p { strong { (counted(rejected.len() as u64, "recipient")) " left out" } }
             ul.rejected.small tabindex="0" aria-label="Recipients left out" {
                 @for one in rejected.iter().take(MOST) {
                     li { strong { (phone(&one.to)) } " " (reason(one.reason.as_str())) }

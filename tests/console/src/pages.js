@@ -4,13 +4,20 @@
 /** @typedef {{name: string, path: string, who: 'live' | 'operator' | null}} PageOf */
 
 /**
+ * @param {import('./server.js').Server} server
  * @param {Facts} facts
  * @param {string} message
  * @param {string} account
  * @param {string} pending an account that waits for its approval
- * @returns {PageOf[]}
+ * @returns {Promise<PageOf[]>}
  */
-export function everyPage(facts, message, account, pending) {
+export async function everyPage(server, facts, message, account, pending) {
+  const [template] = (await server.api('GET', '/templates')).data;
+  const [keyword] = (await server.api('GET', '/keywords')).data;
+  const draft = (await server.api('POST', '/campaigns', {
+    name: facts.list.name, list_id: facts.list.id, body: template.body,
+  })).data;
+  const contact = facts.contacts[0].contact_id;
   /** @param {string} name @param {string} path @returns {PageOf} */
   const people = (name, path) => ({ name, path: `/console${path}`, who: 'live' });
   /** @param {string} name @param {string} path @returns {PageOf} */
@@ -23,13 +30,19 @@ export function everyPage(facts, message, account, pending) {
     people('home', ''), people('inbox', '/inbox'),
     people('conversation', '/inbox/%2B447700900100'), people('compose', '/compose'),
     people('messages', '/messages'), people('message', `/messages/${message}`),
-    people('contacts', '/contacts'), people('contact', `/contacts/${facts.contacts[0].contact_id}`),
+    people('contacts', '/contacts'), people('contact-new', '/contacts/new'),
+    people('contact', `/contacts/${contact}`), people('contact-edit', `/contacts/${contact}/edit`),
     people('import', '/contacts/import'), people('lists', '/lists'),
-    people('list', `/lists/${facts.list.id}`), people('campaigns', '/campaigns'),
+    people('list-new', '/lists/new'), people('list', `/lists/${facts.list.id}`),
+    people('list-edit', `/lists/${facts.list.id}/edit`),
+    people('list-people', `/lists/${facts.list.id}/people`), people('campaigns', '/campaigns'),
     people('campaign-draft', '/campaigns/new'),
+    people('campaign-edit', `/campaigns/${draft.id}/edit`),
+    people('campaign-launch', `/campaigns/${draft.id}/launch`),
     people('campaign', `/campaigns/${facts.campaign.id}`),
     people('templates', '/templates'), people('keywords', '/keywords'),
     people('template-new', '/templates/new'), people('keyword-new', '/keywords/new'),
+    people('template', `/templates/${template.id}`), people('keyword', `/keywords/${keyword.id}`),
     people('opt-out-new', '/opt-outs/new'), people('sender-new', '/senders/new'),
     people('opt-outs', '/opt-outs'), people('senders', '/senders'), people('links', '/links'),
     people('developers', '/developers'),

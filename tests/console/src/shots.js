@@ -18,8 +18,8 @@ try {
   await new Promise((done) => setTimeout(done, 3000));
   const message = (await server.api('GET', '/messages?status=delivered')).data[0].id;
   const account = (await server.operator('GET', '/accounts')).data[0].id;
-  const pages = everyPage(facts, message, account, await pendingAccount(server))
-    .filter((one) => wanted.length === 0 || wanted.includes(one.name));
+  const all = await everyPage(server, facts, message, account, await pendingAccount(server));
+  const pages = all.filter((one) => wanted.length === 0 || wanted.includes(one.name));
   for (const [width, viewport] of Object.entries(WIDTHS)) {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       for (const who of /** @type {const} */ ([null, 'live', 'operator'])) {

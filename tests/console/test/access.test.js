@@ -1,7 +1,7 @@
 // Every page is for everybody: axe finds nothing, at both widths and in both themes.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { WIDTHS, browserStart, pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
@@ -23,7 +23,7 @@ before(async () => {
   const facts = await historyMake(server);
   const message = (await server.api('GET', '/messages')).data[0].id;
   const account = (await server.operator('GET', '/accounts')).data[0].id;
-  pages = everyPage(facts, message, account, await pendingAccount(server));
+  pages = await everyPage(server, facts, message, account, await pendingAccount(server));
 });
 
 after(async () => {
@@ -59,6 +59,30 @@ for (const who of /** @type {const} */ ([null, 'live', 'operator'])) {
   });
 }
 
+test('each page that the server renders is among those that are looked at', async () => {
+  const source = new URL('../../../sms-console/src/', import.meta.url);
+  const files = (await readdir(source, { recursive: true })).filter((name) => name.endsWith('.rs'));
+  const texts = await Promise.all(files.map((name) => readFile(new URL(name, source), 'utf8')));
+  const constants = /const ([A-Z_]+): &str =\s*"([^"]+)"/g;
+  /** @param {string} text */
+  const named = (text) => new Map([...text.matchAll(constants)].map(([, name, path]) => (
+    [name, path])));
+  const everywhere = named(texts.join('\n'));
+  const patterns = texts.flatMap((text) => {
+    const here = named(text);
+    return [...text.matchAll(/Place::get\(\s*(?:"([^"]+)"|([A-Z_]+)),/g)].map(([, path, name]) => (
+      path ?? here.get(name) ?? everywhere.get(name) ?? assert.fail(`where is ${name}?`)));
+  });
+  assert.ok(patterns.length > 40, `${patterns.length} patterns were found`);
+  const paths = new Set(pages.map((one) => one.path));
+  const missing = patterns.filter((pattern) => {
+    const open = new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    return !paths.has(pattern)
+      && ![...paths].some((path) => !patterns.includes(path) && open.test(path));
+  });
+  assert.deepEqual(missing, []);
+});
+
 test('axe finds nothing in a form that comes back with what is wrong', async () => {
   const topUp = pages.find((one) => one.name === 'operator-top-up')?.path ?? '';
   /** @type {['live' | 'operator', string, string, string, string][]} */
@@ -76,6 +100,20 @@ test('axe finds nothing in a form that comes back with what is wrong', async () 
     assert.deepEqual(await violations(page, `${path}, refused`), []);
     await context.close();
   }
+});
+
+test('axe finds nothing where a message is asked about, nor where it was sent', async () => {
+  const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
+  await signIn(page, server, 'live', '/console/compose');
+  await page.getByLabel('Numbers').fill('07700 900123, nonsense');
+  await page.getByRole('textbox', { name: 'Message' }).fill('Looked at on its way');
+  for (const heading of ['Send this message?', '1 message sent']) {
+    await page.getByRole('button', { name: 'Send 1 message for 1 credit' }).last().click();
+    await page.getByRole('heading', { name: heading }).waitFor();
+    await page.evaluate(axe);
+    assert.deepEqual(await violations(page, heading), []);
+  }
+  await context.close();
 });
 
 test('axe finds a picture without words, so that what it does not find is not there', async () => {

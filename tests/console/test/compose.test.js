@@ -70,6 +70,7 @@ job(here, 'a send that lost its answer is finished after a reload, once', 'live'
     assert.equal((await sentWith(server, 'Answer lost')).length, 1);
     await page.getByRole('link', { name: 'Write another' }).click();
     await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    await page.waitForLoadState();
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
   });
 

@@ -1,5 +1,7 @@
-// What somebody does on a page before its modules are there is not lost.
+// What somebody does on a page before its modules are there is not lost, nor what is done while the
+// page reads itself again.
 
+import assert from 'node:assert/strict';
 import { historyMake } from '../src/history.js';
 import { job, stage } from '../src/setup.js';
 
@@ -64,4 +66,27 @@ job(here, 'a CSV file that was chosen early is read', 'live', '/console/contacts
     });
     come();
     await page.getByRole('heading', { name: 'What is in “people.csv”?' }).waitFor();
+  });
+
+job(here, 'what was read before a filter was chosen is not shown after it', 'live',
+  '/console/templates', async (page) => {
+    const come = { now: () => {} };
+    /** @type {Promise<void>} */
+    const late = new Promise((done) => {
+      come.now = done;
+    });
+    await page.route('**/console/templates', async (route) => {
+      await late;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(/templates$/);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await asked;
+    await page.getByLabel('Name or words').fill('autumn');
+    await page.getByText('Table ready').first().waitFor({ state: 'detached' });
+    // The page is read again for its new address once the late answer is dropped.
+    const askedAgain = page.waitForRequest(/templates\?q=autumn$/);
+    come.now();
+    await askedAgain;
+    assert.equal(await page.getByText('Table ready').count(), 0);
   });

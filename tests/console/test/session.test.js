@@ -58,6 +58,7 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
     await page.getByLabel('API key or operator’s token').fill(server.live);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Compose' }).waitFor();
+    await page.waitForLoadState();
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(),
       'A draft that must not be lost');
     assert.equal(await page.getByLabel('Numbers').inputValue(), '07700 900123');

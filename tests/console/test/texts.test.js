@@ -58,7 +58,7 @@ before(async () => {
   await operator('POST', `/accounts/${account}/keys`, { kind: 'test', name: ATTACK });
   await operator('POST', `/accounts/${account}/credits`, { amount: 5, note: ATTACK });
   const message = (await api('GET', '/messages?direction=outbound')).data.at(-1).id;
-  pages = everyPage({ list, campaign, webhook, contacts }, message, account, pending);
+  pages = await everyPage(server, { list, campaign, webhook, contacts }, message, account, pending);
 });
 
 after(async () => {
@@ -68,7 +68,8 @@ after(async () => {
 
 /** Pages that have nothing of this to show. */
 const WITHOUT = new Set(['sign-in', 'design', 'home', 'nowhere', 'operator-routes',
-  'operator-sandbox', 'operator-numbers', 'operator-account-new', 'operator-key-new', 'links']);
+  'operator-sandbox', 'operator-numbers', 'operator-account-new', 'operator-key-new', 'links',
+  'contact-new', 'list-new']);
 
 for (const who of /** @type {const} */ (['live', 'operator'])) {
   test(`markup in a text is shown as text on every page: ${who}`, async () => {
@@ -104,6 +105,17 @@ test('markup in a text is shown as text in previews, quotes and imports', async 
   await page.getByText('Read it as somebody else').click();
   await page.getByLabel('Person').selectOption({ index: 1 });
   await page.locator('details .preview').getByText(ATTACK).waitFor();
+  await page.getByRole('button', { name: /^Send 1 message/ }).click();
+  await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
+  await page.getByRole('main').getByText(ATTACK).first().waitFor();
+  assert.equal(await page.locator('img[src="x"], [onload]').count(), 0);
+  await page.goto(`${server.base}/console/contacts/new`);
+  await page.getByLabel('Mobile number').fill('020 7946 0000');
+  await page.getByLabel('First name').fill(NAME);
+  await page.getByRole('button', { name: 'Add the contact' }).click();
+  await page.locator('.problem:visible').waitFor();
+  assert.equal(await page.getByLabel('First name').inputValue(), NAME);
+  assert.equal(await page.locator('img[src="x"], [onload]').count(), 0);
   await page.goto(`${server.base}/console/contacts/import`);
   await page.getByLabel('CSV file').setInputFiles({
     name: `${NAME}.csv`, mimeType: 'text/csv',

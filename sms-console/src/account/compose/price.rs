@@ -43,7 +43,7 @@ pub(super) fn price_card(draft: &Draft, quote: Option<&Quote>, public_url: &str)
 pub(super) fn as_read(title: &str, text: &str) -> Markup {
     html! {
         div.stack-tight {
-            h3 { (title) }
+            p { strong { (title) } }
             div.preview { (text) }
         }
     }
