@@ -5,14 +5,10 @@
 
 /** @type {Place[]} */
 export const ACCOUNT_PLACES = [
-  { path: '/console', load: () => import('./page/home.js') },
-  { path: '/console/developers', load: () => import('./page/developers.js') },
-  { path: '/console/developers/webhooks/:id', load: () => import('./page/webhook.js') },
 ];
 
 /** @type {Place[]} */
 export const OPEN_PLACES = [
-  { path: '/console/design', load: () => import('./page/design.js') },
 ];
 
 /** @type {Group[]} */

@@ -11,6 +11,8 @@ pub(crate) mod contact;
 mod contact_form;
 mod contact_table;
 pub(crate) mod contacts;
+pub(crate) mod developers;
+pub(crate) mod home;
 pub(crate) mod import;
 pub(crate) mod inbox;
 mod keyword_form;

@@ -4,10 +4,9 @@ use bytes::Bytes;
 use maud::{Markup, html};
 use poem::Response;
 use poem::http::header::{CONTENT_DISPOSITION, LOCATION};
-use poem::http::{HeaderValue, StatusCode};
+use poem::http::{HeaderValue, Method, StatusCode};
 use sms_core::Error;
 use sms_core::error::causes;
-use sms_core::page::{Limit, PageRequest};
 use sms_core::store::StoreError;
 
 use crate::form::sentence;
@@ -18,7 +17,7 @@ use crate::part::state::state;
 use crate::place::Place;
 use crate::places::page_at;
 use crate::reply::{Download, Page, Reply, Trouble};
-use crate::visit::{Session, Visit};
+use crate::visit::{Asked, Visit};
 use crate::way_back::address;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -26,25 +25,18 @@ const HTML: &str = "text/html; charset=utf-8";
 impl Place {
     /// Answers a request. `body` is what the browser sent with it.
     pub async fn answer(&self, visit: Visit, body: Bytes) -> Response {
+        let asked = if *self.method() == Method::POST { Asked::Form } else { Asked::Page };
         let mut shown = visit.clone();
+        shown.asked = asked;
         let outcome = self.outcome(visit, &body).await;
         if !matches!(outcome, Ok(Reply::Moved(_) | Reply::Fragment(_) | Reply::File(_))) {
-            shown.unread = unread(&shown).await;
+            shown = shown.with_frame().await;
         }
         match outcome {
             Ok(reply) => replied(&shown, reply),
             Err(trouble) => troubled(&shown, &trouble),
         }
     }
-}
-
-/// How many messages of the account nobody has read. A page is shown without it while the store
-/// does not say.
-async fn unread(visit: &Visit) -> u64 {
-    let Session::Account(person) = &visit.session else { return 0 };
-    let newest = PageRequest::default().limit(Limit::ONE);
-    let inbox = person.handle.conversation_list(None, None, newest).await;
-    inbox.map_or(0, |inbox| inbox.unread)
 }
 
 fn replied(visit: &Visit, reply: Reply) -> Response {

@@ -7,14 +7,16 @@ use sms_core::event::EventType;
 use crate::navigation::{ACCOUNT, Group, OPERATOR};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::submit;
-use crate::part::field::Field;
 use crate::part::icon::Icon;
+use crate::part::theme::theme_form;
+use crate::places::page_at;
 use crate::reply::{Page, Width};
 use crate::said::Said;
-use crate::visit::{Session, Theme, Visit};
+use crate::visit::{Asked, Session, Theme, Visit};
 
 /// What all pages run.
 const MODULES: &[&str] = &[
+    "copy.js",
     "dialog.js",
     "filters.js",
     "live.js",
@@ -22,6 +24,7 @@ const MODULES: &[&str] = &[
     "once.js",
     "preview.js",
     "said.js",
+    "session.js",
     "theme.js",
 ];
 
@@ -45,7 +48,8 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
                     script type="module" src={ (folder) "/module/" (module) } {}
                 }
             }
-            body data-events=[events(&visit.session)] data-events-of=[owner(&visit.session)] {
+            body data-owner=[owner(&visit.session)] data-events=[events(&visit.session)]
+                data-address=[address(visit)] {
                 @match &visit.session {
                     Session::Nobody => {
                         main #main tabindex="-1" { (page.content) }
@@ -64,10 +68,21 @@ fn events(session: &Session) -> Option<String> {
     Some(EventType::SUBSCRIBABLE.map(EventType::as_str).join(" "))
 }
 
-/// Whose they are: tabs of other people keep apart.
+/// The address of a page that is the answer to a form, if that is at an address without a page: a
+/// reload then asks for the page, and does not send the form again.
+fn address(visit: &Visit) -> Option<&str> {
+    let path = visit.uri.path();
+    let page = (visit.asked == Asked::Form).then(|| page_at(path));
+    page.filter(|page| *page != path)
+}
+
+/// Whose page it is: one of somebody who has left is not used, and tabs of other people keep apart.
 fn owner(session: &Session) -> Option<String> {
-    let Session::Account(person) = session else { return None };
-    Some(format!("{} {}", person.account.id, person.mode.as_str()))
+    match session {
+        Session::Account(person) => Some(format!("{}/{}", person.account.id, person.mode.as_str())),
+        Session::Operator(_) => Some("operator".to_owned()),
+        Session::Nobody => None,
+    }
 }
 
 fn framed(visit: &Visit, page: &Page) -> Markup {
@@ -111,7 +126,7 @@ fn side(visit: &Visit) -> Markup {
                     aria-controls="side-body" aria-expanded="false" { (Icon::Menu) "Menu" }
             }
             div.side-body #side-body {
-                (navigation(groups, visit.uri.path(), &unread(visit.unread)))
+                (navigation(groups, visit.uri.path(), visit.unread))
                 div.side-foot {
                     (theme_form(visit))
                     form method="post" action="/console/sign-out" {
@@ -135,7 +150,7 @@ fn whose(session: &Session) -> Markup {
     }
 }
 
-fn navigation(groups: &[Group], path: &str, unread: &Markup) -> Markup {
+fn navigation(groups: &[Group], path: &str, unread: u64) -> Markup {
     html! {
         nav aria-label="Pages" {
             @for group in groups {
@@ -148,7 +163,7 @@ fn navigation(groups: &[Group], path: &str, unread: &Markup) -> Markup {
                             a.nav-link href=(item.href)
                                 aria-current=[item.is_current(path).then_some("page")] {
                                 (item.icon) (item.text)
-                                @if item.href == INBOX { (unread) }
+                                @if item.href == "/console/inbox" { (unread_count(unread)) }
                             }
                         }
                     }
@@ -158,30 +173,15 @@ fn navigation(groups: &[Group], path: &str, unread: &Markup) -> Markup {
     }
 }
 
-const INBOX: &str = "/console/inbox";
-
 /// How many messages nobody has read, beside the name of the inbox.
-fn unread(count: u64) -> Markup {
-    let shown = if count > 99 { "99+".to_owned() } else { count.to_string() };
+fn unread_count(unread: u64) -> Markup {
+    let shown = if unread > 99 { "99+".to_owned() } else { unread.to_string() };
     html! {
         span.nav-count #nav-unread data-live="60" data-on="message.received" {
-            @if count > 0 {
+            @if unread > 0 {
                 (badge(&shown, Tone::Accent))
                 span.unseen { " unread" }
             }
-        }
-    }
-}
-
-/// Light or dark. A module does it at once; without script a button does.
-pub(crate) fn theme_form(visit: &Visit) -> Markup {
-    let options = [("system", "As the system"), ("light", "Light"), ("dark", "Dark")];
-    html! {
-        form method="post" action="/console/theme" data-theme-form {
-            input type="hidden" name="csrf" value=(visit.csrf());
-            input type="hidden" name="next" value=(visit.uri.path());
-            (Field::select("theme", "Colours", options).value(visit.theme.as_str()))
-            noscript { (submit("Change").small()) }
         }
     }
 }

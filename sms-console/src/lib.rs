@@ -21,6 +21,7 @@
 
 mod account;
 mod answer;
+mod design;
 mod embedded;
 mod file;
 mod folder;

@@ -3,6 +3,7 @@
 pub mod badge;
 pub mod bubble;
 pub mod button;
+pub mod chart;
 pub mod code;
 pub mod counter;
 pub mod dear;
@@ -21,4 +22,5 @@ pub mod stat;
 pub mod state;
 pub mod table;
 pub mod textbox;
+pub mod theme;
 pub mod timeline;

@@ -1,8 +1,11 @@
 //! All places of the console.
 
+use std::sync::LazyLock;
+
 use poem::http::Method;
 
 use crate::account;
+use crate::design;
 use crate::operator;
 use crate::place::Place;
 
@@ -16,6 +19,9 @@ pub fn places() -> Vec<Place> {
         account::compose::places(),
         account::contact::places(),
         account::contacts::places(),
+        account::developers::endpoint::places(),
+        account::developers::places(),
+        account::home::places(),
         account::import::places(),
         account::inbox::places(),
         account::keywords::places(),
@@ -28,6 +34,7 @@ pub fn places() -> Vec<Place> {
         account::opt_outs::places(),
         account::senders::places(),
         account::templates::places(),
+        design::places(),
         operator::places(),
     ]
     .concat()
@@ -35,9 +42,9 @@ pub fn places() -> Vec<Place> {
 
 /// The nearest page at or above a path: what a form sends to is often no page itself.
 pub(crate) fn page_at(path: &str) -> &str {
-    let places = places();
+    static PLACES: LazyLock<Vec<Place>> = LazyLock::new(places);
     let is_page = |path: &str| {
-        let mut pages = places.iter().filter(|place| *place.method() == Method::GET);
+        let mut pages = PLACES.iter().filter(|place| *place.method() == Method::GET);
         path == "/console" || pages.any(|place| matches(place.pattern(), path))
     };
     let mut above = path;

@@ -5,10 +5,10 @@ use poem::Response;
 use poem::http::StatusCode;
 
 use crate::answer::page_with;
-use crate::frame::theme_form;
 use crate::part::button::{Kind, submit};
 use crate::part::field::Field;
 use crate::part::notice::{Notice, notice};
+use crate::part::theme::theme_form;
 use crate::reply::Page;
 use crate::visit::Visit;
 use crate::way_back::SIGN_IN;

@@ -45,8 +45,10 @@ pub struct Visit {
     pub sms: Sms,
     /// Which colours the person has chosen on this device.
     pub theme: Theme,
-    /// How many messages of the account nobody has read, as the navigation says.
-    pub unread: u64,
+    /// What the browser asked for.
+    pub(crate) asked: Asked,
+    /// How many messages nobody has read; the navigation says so.
+    pub(crate) unread: u64,
     query: Query,
     form: Form,
 }
@@ -86,6 +88,15 @@ pub struct OperatorPerson {
     pub csrf: String,
 }
 
+/// What a browser asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A page.
+    Page,
+    /// What a form does.
+    Form,
+}
+
 /// Which colours pages have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
@@ -120,7 +131,7 @@ impl Visit {
         let query = Query::of(uri.query().unwrap_or_default());
         let sms = desk.sms.clone();
         let (params, theme, form) = (Params::default(), Theme::default(), Form::default());
-        Self { uri, params, session, desk, sms, theme, unread: 0, query, form }
+        Self { uri, params, session, desk, sms, theme, asked: Asked::Page, unread: 0, query, form }
     }
 
     /// Adds the parameters of the path.
@@ -141,6 +152,15 @@ impl Visit {
     #[must_use]
     pub(crate) fn with_form(mut self, form: Form) -> Self {
         self.form = form;
+        self
+    }
+
+    /// The same with what its frame shows.
+    pub(crate) async fn with_frame(mut self) -> Self {
+        if let Session::Account(person) = &self.session {
+            // A page without the number is worth more than none.
+            self.unread = person.handle.unread_total().await.unwrap_or_default();
+        }
         self
     }
 

@@ -33,6 +33,7 @@ use sms_console::way_back::SIGN_IN;
 use sms_core::Sms;
 use sms_core::clock::Clock;
 
+use self::cookie::SessionCookie;
 use self::door::{AccountDoor, OperatorDoor, PageDoor, SignInDoor, operators_only};
 use self::files::Files;
 use self::origin::Site;
@@ -42,6 +43,7 @@ use crate::api::EventStreams;
 use crate::api::gate::callers_only;
 use crate::api::unknown_key::KeyLookUps;
 use crate::rate_limit::RateLimiter;
+use crate::rate_limit::crowd::CrowdLimiter;
 use crate::sandbox::Sandbox;
 use crate::web::error::ApiError;
 use crate::web::intake::door::Doors;
@@ -85,6 +87,8 @@ pub(crate) struct Console<'a> {
     pub streams: &'a EventStreams,
     /// Counts the requests of the keys that people signed in with.
     pub limiter: RateLimiter,
+    /// Counts the requests of each session.
+    pub rate: CrowdLimiter<[u8; 32]>,
     /// Counts how often people sign in with each key.
     pub sign_ins: RateLimiter,
     pub look_ups: Arc<KeyLookUps>,
@@ -97,7 +101,7 @@ impl Console<'_> {
     /// Adds the paths of the console, and the doors before them.
     pub(crate) fn add_to(self, table: PathTable, doors: Doors) -> (PathTable, Doors) {
         let Self { parts, audience, sms, sandbox, token, public_url, streams, .. } = self;
-        let Self { limiter, sign_ins, look_ups, .. } = self;
+        let Self { limiter, sign_ins, rate, look_ups, .. } = self;
         let clock = Arc::clone(&parts.clock);
         // The operator's own listener is somewhere else, often without HTTPS in a private network.
         let site = match audience {
@@ -109,7 +113,14 @@ impl Console<'_> {
             clock,
             operator: (audience != Audience::Accounts).then(|| token.clone()),
             has_accounts: audience != Audience::Operator,
+            cookie: match audience {
+                Audience::Operator => SessionCookie::of_operator(site.reached()),
+                Audience::Everybody | Audience::Accounts => {
+                    SessionCookie::of_accounts(site.reached())
+                }
+            },
             site,
+            rate,
             look_ups,
             sign_ins,
         });

@@ -1,10 +1,10 @@
 // What happens in the account, as it happens: the server's stream of events. Of all tabs that
 // somebody looks at, one follows it and tells the others. The page names the kinds of event, and
-// whose they are: `<body data-events="message.sent …" data-events-of="…">`.
+// whose they are: `<body data-events="message.sent …" data-owner="…">`.
 
 const FOLLOW = '/console/api/v1/events/stream';
-const { events = '', eventsOf = '' } = document.body.dataset;
-const NAME = `events ${eventsOf}`;
+const { events = '', owner = '' } = document.body.dataset;
+const NAME = `events ${owner}`;
 
 /** After a stream has ended, this long in milliseconds: doubled each time that none opens. */
 const SHORTEST = 1000;

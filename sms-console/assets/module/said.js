@@ -1,7 +1,11 @@
-// What the page says once goes after a while, and out of the address at once: a reload says
+// A page that answers a form gets an address of its own, so that a reload does not send the form
+// again. What the page says once goes after a while, and out of the address at once: a reload says
 // nothing again.
 
 const STAYS = 6000;
+
+const { address } = document.body.dataset;
+if (address) history.replaceState(history.state, '', address);
 
 const url = new URL(location.href);
 if (url.searchParams.has('said')) {

@@ -5,10 +5,26 @@ use maud::{Markup, html};
 
 use crate::part::button::{Kind, closes, submit};
 
-/// A dialog with a title and any content.
+/// Whether a dialog is open when its page comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// A button opens it.
+    Closed,
+    /// It is open, such as with a form that came back with what is wrong in it.
+    Open,
+}
+
+/// A dialog with a title and any content, which a button opens.
 pub fn dialog(id: &str, title: &str, content: &Markup) -> Markup {
+    dialog_begins(Begins::Closed, id, title, content)
+}
+
+/// A dialog with a title and any content.
+pub fn dialog_begins(begins: Begins, id: &str, title: &str, content: &Markup) -> Markup {
+    let is_open = begins == Begins::Open;
     html! {
-        dialog.dialog id=(id) aria-labelledby={ (id) "-title" } {
+        dialog.dialog id=(id) aria-labelledby={ (id) "-title" } open[is_open]
+            data-open[is_open] {
             div.dialog-body {
                 h2 id={ (id) "-title" } { (title) }
                 (content)

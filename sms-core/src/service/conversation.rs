@@ -34,6 +34,11 @@ impl AccountHandle {
         Ok(Inbox { conversations, unread: store.unread_total(self.id).await? })
     }
 
+    /// The number of unread messages of the whole account.
+    pub async fn unread_total(&self) -> Result<u64, Error> {
+        Ok(self.sms.store().unread_total(self.id).await?)
+    }
+
     /// The conversation with a number: its newest 200 messages. Every number that the account has a
     /// message from or to has one.
     pub async fn conversation_get(&self, number: E164) -> Result<Thread, Error> {

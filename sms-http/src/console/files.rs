@@ -28,8 +28,7 @@ impl Files {
     }
 
     pub(super) fn add_to(self, table: PathTable) -> PathTable {
-        let files = operation(self);
-        table.with(path::PREFIX, Method::GET, files.clone()).with(path::PAGES, Method::GET, files)
+        table.with(path::PAGES, Method::GET, operation(self))
     }
 }
 

@@ -72,6 +72,12 @@ impl Site {
         is_host || self.public.as_ref().is_some_and(is_public)
     }
 
+    /// How browsers are known to reach this site.
+    pub(super) fn reached(&self) -> Over {
+        let is_https = self.public.as_ref().is_some_and(|url| url.starts_with("https://"));
+        if is_https { Over::Https } else { Over::Http }
+    }
+
     /// How the page of a request was served: the server itself speaks only HTTP, and a proxy before
     /// it may speak HTTPS.
     pub(super) fn over(&self, headers: &HeaderMap) -> Over {

@@ -10,11 +10,12 @@ use sms_core::service::Caller;
 use sms_core::service::session::{OpenSession, SignedIn};
 use sms_core::session::OperatorHash;
 
-use super::cookie;
+use super::cookie::SessionCookie;
 use super::origin::Site;
 use crate::admin::gate::OperatorToken;
 use crate::api::unknown_key::KeyLookUps;
 use crate::rate_limit::RateLimiter;
+use crate::rate_limit::crowd::CrowdLimiter;
 use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
 
@@ -28,6 +29,9 @@ pub(super) struct People {
     /// Whether the people of accounts sign in here.
     pub has_accounts: bool,
     pub site: Site,
+    pub cookie: SessionCookie,
+    /// Counts the requests of each session before anything is looked up for it.
+    pub rate: CrowdLimiter<[u8; 32]>,
     /// Bounds how often an address comes with keys, tokens or cookies that nobody has.
     pub look_ups: Arc<KeyLookUps>,
     /// Counts how often each key signs in, because each time writes to the store.
@@ -43,7 +47,8 @@ enum Found {
 impl People {
     /// The session of a request; `None` if it brings none, or one that is over.
     pub(super) async fn session(&self, request: &Request) -> Result<Option<OpenSession>, ApiError> {
-        let Some(token) = cookie::token_in(request.headers()) else { return Ok(None) };
+        let Some(token) = self.cookie.token_in(request.headers()) else { return Ok(None) };
+        self.rate.admit(token.hash().as_bytes()).map_err(ApiError::rate_limited)?;
         let hash = KeyHash::from_bytes(*token.hash().as_bytes());
         let operator = self.operator.as_ref().map(OperatorToken::hash);
         let looking_up = self.sms.session(token, operator, self.clock.now());

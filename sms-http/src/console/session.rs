@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sms_core::service::session::{OpenSession, SignedIn};
 
 use super::people::{People, client};
-use super::{cookie, door, path};
+use super::{door, path};
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::error::ApiError;
@@ -62,10 +62,10 @@ async fn sign_in(people: &People, request: Request) -> poem::Result<Response> {
         ApiError::unauthorized().with_message("this is no valid API key, nor the operator's token")
     })?;
     // A browser has one session: the one before is over.
-    if let Some(earlier) = cookie::token_in(request.headers()) {
+    if let Some(earlier) = people.cookie.token_in(request.headers()) {
         people.sms.sign_out(&earlier).await.map_err(ApiError::from)?;
     }
-    let set = cookie::set(&session.token, people.site.over(request.headers()));
+    let set = people.cookie.set(&session.token, people.site.over(request.headers()));
     Ok(with_cookie(json_answer(&shown(&session)), set))
 }
 
@@ -80,7 +80,7 @@ async fn sign_out(people: &People, request: &Request) -> poem::Result<Response> 
         people.sms.sign_out(&session.token).await.map_err(ApiError::from)?;
     }
     let done = Response::builder().status(StatusCode::NO_CONTENT).finish();
-    Ok(with_cookie(done, cookie::removed()))
+    Ok(with_cookie(done, people.cookie.removed(people.site.over(request.headers()))))
 }
 
 /// What the page may know of its session: neither the key nor the cookie.

@@ -14,8 +14,8 @@ use sms_console::visit::{Desk, Theme};
 use sms_console::way_back::{SIGN_IN, next};
 
 use super::pages::{THEME, Visitor, visit};
+use super::path;
 use super::people::{People, client};
-use super::{cookie, path};
 use crate::web::error::ApiError;
 use crate::web::operation::operation;
 use crate::web::path_pattern::PathTable;
@@ -68,10 +68,10 @@ async fn sign_in(people: &People, desk: &Desk, mut request: Request) -> poem::Re
         }
     };
     // A browser has one session: the one before is over.
-    if let Some(earlier) = cookie::token_in(request.headers()) {
+    if let Some(earlier) = people.cookie.token_in(request.headers()) {
         people.sms.sign_out(&earlier).await.map_err(ApiError::from)?;
     }
-    let set = cookie::set(&session.token, people.site.over(request.headers()));
+    let set = people.cookie.set(&session.token, people.site.over(request.headers()));
     Ok(with_cookie(refusal::moved(then), set))
 }
 
@@ -84,7 +84,8 @@ async fn sign_out(people: &People, desk: &Desk, mut request: Request) -> poem::R
         people.sms.sign_out(&session.token).await.map_err(ApiError::from)?;
     }
     let to = format!("{SIGN_IN}?said={}", Said::SignedOut.key());
-    Ok(with_cookie(refusal::moved(&to), cookie::removed()))
+    let removed = people.cookie.removed(people.site.over(request.headers()));
+    Ok(with_cookie(refusal::moved(&to), removed))
 }
 
 async fn choose_theme(mut request: Request) -> poem::Result<Response> {

@@ -17,6 +17,7 @@ use crate::api::EventStreams;
 use crate::api::gate::{Gate, callers_only};
 use crate::api::unknown_key::KeyLookUps;
 use crate::console::{self, Audience, Console, ConsoleParts};
+use crate::rate_limit::crowd::CrowdLimiter;
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::client_address::TrustedProxies;
@@ -117,6 +118,10 @@ pub fn admin_app(parts: &AppParts) -> Intake {
     let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
     let routes = with_admin(Routes::new(), parts);
     let routes = with_console(routes, parts, Audience::Operator, look_ups);
+    let routes = match parts.console {
+        Some(_) => with_first_page(routes, console::PREFIX),
+        None => routes,
+    };
     let routes = match &parts.metrics {
         Some(page) => with_metrics(routes, page, MetricsReaders::Anyone, &parts.token),
         None => routes,
@@ -170,11 +175,16 @@ fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> 
         .into_iter()
         .fold(table, |table, method| table.with(short_link::PATTERN, method, Arc::clone(&links)));
     let first = if parts.console.is_some() { console::PREFIX } else { "/docs" };
-    Routes { table, doors }
+    let routes = Routes { table, doors }
         .page(&open, json_page(&document, Value::clone))
         .page(&open_3_0, json_page(&document, document_3_0))
-        .page("/docs", docs(document, api::PREFIX))
-        .page("/", operation(poem::endpoint::make_sync(move |_| Redirect::see_other(first))))
+        .page("/docs", docs(document, api::PREFIX));
+    with_first_page(routes, first)
+}
+
+/// Leads from `/` to the page that people want first.
+fn with_first_page(routes: Routes, first: &'static str) -> Routes {
+    routes.page("/", operation(poem::endpoint::make_sync(move |_| Redirect::see_other(first))))
 }
 
 /// Adds the console, if there is one. The keys of its people are counted in this server alone.
@@ -195,6 +205,7 @@ fn with_console(
         public_url: &parts.public_url,
         streams: &parts.streams.of_console(),
         limiter: limiter(),
+        rate: CrowdLimiter::new(parts.rate, parts.stopwatch.clone()),
         sign_ins: limiter(),
         look_ups,
     };

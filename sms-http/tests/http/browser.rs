@@ -46,6 +46,11 @@ impl Browser {
         self.session["csrf"].as_str().unwrap()
     }
 
+    /// The value of the cookie.
+    pub(crate) fn token(&self) -> &str {
+        self.cookie.split_once('=').unwrap().1
+    }
+
     /// A request with the cookie alone.
     pub(crate) fn with_cookie(&self, method: Method, path: &str) -> Ask {
         self.client.ask_at(method, path).header("Cookie", &self.cookie)

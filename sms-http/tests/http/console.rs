@@ -15,6 +15,8 @@ fn page(rig: &Rig, path: &str) -> Ask {
     rig.client(None).ask_at(Method::GET, path)
 }
 
+const SIGN_IN: &str = "/console/sign-in";
+
 /// The path of a file, as the page names it.
 fn named_in(page: &Reply, ending: &str) -> String {
     let text = page.text();
@@ -23,42 +25,39 @@ fn named_in(page: &Reply, ending: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_place_of_the_console_shows_the_page() {
+async fn the_first_page_is_found_from_the_root() {
     let rig = Rig::new().await;
     let root = page(&rig, "/").send().await.assert(303);
     assert_eq!(root.header("location"), "/console");
-    let first = page(&rig, "/console").send().await.assert(200);
-    assert_eq!(first.header("content-type"), "text/html; charset=utf-8");
-    assert!(first.text().starts_with("<!doctype html>"));
-    for place in ["/console/", "/console/developers", "/console/nowhere?a=b", "/console/design"] {
-        assert_eq!(page(&rig, place).send().await.assert(200).bytes, first.bytes, "{place}");
-    }
-    let head = rig.client(None).ask_at(Method::HEAD, "/console/design").send().await.assert(200);
+    let first = page(&rig, "/console").send().await.assert(303);
+    assert_eq!(first.header("location"), SIGN_IN);
+    let sign_in = page(&rig, SIGN_IN).send().await.assert(200);
+    assert_eq!(sign_in.header("content-type"), "text/html; charset=utf-8");
+    assert!(sign_in.text().starts_with("<!DOCTYPE html>"));
+    let head = rig.client(None).ask_at(Method::HEAD, SIGN_IN).send().await.assert(200);
     assert!(head.bytes.is_empty());
 }
 
 #[tokio::test]
-async fn the_page_is_asked_for_again_and_its_files_are_kept_for_ever() {
+async fn pages_are_kept_nowhere_and_their_files_for_ever() {
     let rig = Rig::new().await;
-    let html = page(&rig, "/console").send().await.assert(200);
-    assert_eq!(html.header("cache-control"), "no-cache");
-    let icon_path = named_in(&html, "/icon.svg");
-    let icon = page(&rig, &icon_path).send().await.assert(200);
+    let html = page(&rig, SIGN_IN).send().await.assert(200);
+    assert_eq!(html.header("cache-control"), "no-store");
+    let path = named_in(&html, "/icon.svg");
+    let icon = page(&rig, &path).send().await.assert(200);
     assert_eq!(icon.header("content-type"), "image/svg+xml");
     assert_eq!(icon.header("cache-control"), "public, max-age=31536000, immutable");
-    for (path, seen) in [("/console", &html), (icon_path.as_str(), &icon)] {
-        let again = page(&rig, path).header("If-None-Match", seen.header("etag")).send().await;
-        assert!(again.assert(304).bytes.is_empty());
-        let changed = page(&rig, path).header("If-None-Match", "W/\"another\"").send().await;
-        assert_eq!(changed.assert(200).bytes, seen.bytes);
-    }
+    let again = page(&rig, &path).header("If-None-Match", icon.header("etag")).send().await;
+    assert!(again.assert(304).bytes.is_empty());
+    let changed = page(&rig, &path).header("If-None-Match", "W/\"another\"").send().await;
+    assert_eq!(changed.assert(200).bytes, icon.bytes);
 }
 
 #[tokio::test]
-async fn pages_and_files_are_compressed_for_whoever_can_read_that() {
+async fn files_are_compressed_for_whoever_can_read_that() {
     let rig = Rig::new().await;
-    let html = page(&rig, "/console").send().await;
-    for path in ["/console".to_owned(), named_in(&html, "/icon.svg")] {
+    let html = page(&rig, SIGN_IN).send().await;
+    for path in [named_in(&html, "/icon.svg"), named_in(&html, "/console.css")] {
         let plain = page(&rig, &path).send().await.assert(200);
         let small = page(&rig, &path).header("Accept-Encoding", "br, gzip").send().await;
         assert_eq!(small.header("content-encoding"), "gzip");
@@ -71,13 +70,12 @@ async fn pages_and_files_are_compressed_for_whoever_can_read_that() {
 #[tokio::test]
 async fn a_file_that_is_not_there_is_no_page() {
     let rig = Rig::new().await;
-    let html = page(&rig, "/console").send().await;
+    let html = page(&rig, SIGN_IN).send().await;
     let folder = named_in(&html, "/icon.svg").replace("/icon.svg", "");
     for path in [
         "/console/v-0000000000000000/icon.svg",
         &format!("{folder}/none.js"),
         &format!("{folder}/../icon.svg"),
-        &format!("{folder}/index.html"),
         "/console/api/v2/balance",
         "/console/api/",
     ] {
@@ -107,15 +105,12 @@ async fn every_kind_of_answer_says_what_a_browser_may_do() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
-    let html = page(&rig, "/console").send().await.assert(200);
+    let html = page(&rig, SIGN_IN).send().await.assert(200);
     let icon = named_in(&html, "/icon.svg");
     let answers = [
         page(&rig, &icon).send().await.assert(200),
-        page(&rig, "/console")
-            .header("If-None-Match", html.header("etag"))
-            .send()
-            .await
-            .assert(304),
+        page(&rig, "/console").send().await.assert(303),
+        browser.get("/console").await.assert(200),
         html,
         page(&rig, "/console/v-0/none.js").send().await.assert(404),
         page(&rig, "/console/session").send().await.assert(401),
@@ -244,7 +239,7 @@ async fn a_change_needs_the_token_of_its_own_session() {
         (&operator, Method::POST, "/console/api/admin/accounts"),
         (&browser, Method::DELETE, "/console/session"),
     ] {
-        for csrf in [None, Some(""), Some("x"), Some(other.csrf()), Some(&browser.cookie[12..])] {
+        for csrf in [None, Some(""), Some("x"), Some(other.csrf()), Some(browser.token())] {
             let ask = from_page(&rig.client(None), method.clone(), path);
             let ask = ask.header("Cookie", &browser.cookie);
             let ask = csrf.into_iter().fold(ask, |ask, csrf| ask.header("X-CSRF-Token", csrf));

@@ -59,14 +59,14 @@ async fn scripts_and_other_sites_get_at_neither_the_cookie_nor_the_key() {
     let reply = sign_in(&rig, key(&account)).await.assert(200);
     let (cookie, attributes) = reply.header("set-cookie").split_once("; ").unwrap();
     let (name, value) = cookie.split_once('=').unwrap();
-    assert_eq!(name, "sms_console");
-    assert_eq!(attributes, "Path=/console; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
+    assert_eq!(name, "__Host-sms_console");
+    assert_eq!(attributes, "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
     assert!(!cookie.contains(key(&account)) && !reply.text().contains(key(&account)));
     assert!(!reply.text().contains(value), "the page does not hold what the cookie holds");
     let browser = Browser::sign_in(&rig, key(&account)).await;
     let shown = browser.get("/console/session").await.assert(200);
     assert_eq!(shown.header("set-cookie"), "");
-    assert!(!shown.text().contains(&browser.cookie[12..]));
+    assert!(!shown.text().contains(browser.token()));
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn nobody_signs_in_with_anything_else() {
     let nobody = rig.client(None).ask_at(Method::GET, "/console/session");
     nobody.send().await.refused(401, "unauthorized");
     let made_up = rig.client(None).ask_at(Method::GET, "/console/api/v1/balance");
-    let made_up = made_up.header("Cookie", &format!("sms_console={}", "0".repeat(64)));
+    let made_up = made_up.header("Cookie", &format!("__Host-sms_console={}", "0".repeat(64)));
     made_up.send().await.refused(401, "unauthorized");
 }
 
@@ -104,7 +104,7 @@ async fn signing_out_ends_the_session_and_takes_the_cookie_away() {
     let browser = Browser::sign_in(&rig, key(&account)).await;
     let elsewhere = Browser::sign_in(&rig, key(&account)).await;
     let out = browser.ask(Method::DELETE, "/console/session").send().await.assert(204);
-    assert!(out.header("set-cookie").starts_with("sms_console=; Path=/console; Max-Age=0;"));
+    assert!(out.header("set-cookie").starts_with("__Host-sms_console=; Path=/; Max-Age=0;"));
     assert!(!stands(&browser).await);
     assert!(stands(&elsewhere).await);
     browser.ask(Method::DELETE, "/console/session").send().await.assert(204);
@@ -235,6 +235,24 @@ async fn a_key_signs_in_no_more_often_than_it_may_ask() {
     sign_in(&rig, key(&account)).await.assert(200);
 }
 
+#[tokio::test]
+async fn a_session_is_looked_up_no_more_often_than_it_may_ask() {
+    let rig = Rig::with_rate(1, 3).await;
+    let (account, other) = (rig.account(5).await, rig.account(5).await);
+    let browser = Browser::sign_in(&rig, key(&account)).await;
+    let elsewhere = Browser::sign_in(&rig, key(&other)).await;
+    for _ in 0..3 {
+        browser.get("/console/session").await.assert(200);
+    }
+    browser.get("/console/session").await.refused(429, "rate_limited");
+    let page = browser.get("/console/links").await.assert(429);
+    assert_eq!(page.header("retry-after"), "1");
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    elsewhere.get("/console/session").await.assert(200);
+    rig.pass_real(Duration::from_secs(1));
+    browser.get("/console/session").await.assert(200);
+}
+
 /// Over a socket, as only clients with an address are counted.
 #[tokio::test]
 async fn an_address_signs_in_in_vain_a_bounded_number_of_times() {
@@ -259,7 +277,7 @@ async fn an_address_signs_in_in_vain_a_bounded_number_of_times() {
     let mut refused = 0;
     for n in 0..30 {
         // Tokens, keys that are none, and cookies that nobody has are all counted together.
-        let made_up = format!("Cookie: sms_console={n:064x}\r\n");
+        let made_up = format!("Cookie: __Host-sms_console={n:064x}\r\n");
         let answer = match n % 3 {
             0 => sign_in("203.0.113.9", &format!("made-up-token-{n}")).await,
             1 => sign_in("203.0.113.9", &format!("cc_live_{n}")).await,

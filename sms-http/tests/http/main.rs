@@ -24,6 +24,7 @@ mod client_address;
 mod clock_step;
 mod connection;
 mod console;
+mod console_pages;
 mod console_session;
 mod contact;
 mod contact_import;

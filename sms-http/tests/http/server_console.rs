@@ -109,7 +109,14 @@ async fn each_listener_signs_in_its_own_people() {
         let answer = ask(addr, "GET", path, cookie, "").await;
         assert_eq!(answer.status, status, "{path} at {addr}");
     }
-    assert_eq!(ask(admin, "GET", "/console", "", "").await.status, 200);
+    assert_eq!(ask(admin, "GET", "/console/sign-in", "", "").await.status, 200);
+    let root = ask(admin, "GET", "/", "", "").await;
+    assert_eq!((root.status, root.header("location")), (303, Some("/console")));
+    // A browser sends the cookies of a host to all of its ports.
+    let both = format!("{people}{operator}");
+    for addr in [public, admin] {
+        assert_eq!(ask(addr, "GET", "/console/session", &both, "").await.status, 200, "{addr}");
+    }
 }
 
 /// Browsers drop a cookie for HTTPS that comes over HTTP.
@@ -136,7 +143,7 @@ async fn a_server_without_a_console_or_with_the_files_of_a_folder_is_a_setting()
     assert!(!without.banner.contains("Console"));
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../sms-console/assets");
     let with = Process::start(&[("SMS_CONSOLE_DIR", folder)]);
-    let page = ask(with.addr(), "GET", "/console", "", "").await;
+    let page = ask(with.addr(), "GET", "/console/sign-in", "", "").await;
     assert!(page.body.contains("/console/v-folder/"), "{}", page.body);
     assert!(with.said("Console").ends_with("/console"));
 }

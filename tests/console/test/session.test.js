@@ -44,6 +44,25 @@ job(here, 'signing out ends the session', 'live', '/console', async (page, serve
   await page.getByLabel('API key or operator’s token').waitFor();
 });
 
+job(here, 'people sign in, choose colours, look around and sign out without script', 'live',
+  '/console/links', async (page) => {
+    await page.getByRole('heading', { name: 'Tracked links' }).waitFor();
+    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByRole('button', { name: 'Change' }).click();
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await page.getByRole('link', { name: 'Developers' }).click();
+    await page.getByRole('heading', { name: 'Developers' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    await page.getByLabel('API key or operator’s token').waitFor();
+  }, { javaScriptEnabled: false });
+
+job(here, 'the menu of a narrow screen is there without script', 'live', '/console/links',
+  async (page) => {
+    await page.getByRole('link', { name: 'Developers' }).click();
+    await page.getByRole('heading', { name: 'Developers' }).waitFor();
+  }, { javaScriptEnabled: false, viewport: { width: 390, height: 844 } });
+
 job(here, 'an expired session leads to signing in and back, and loses no draft', 'live',
   '/console/compose', async (page, server, context) => {
     await page.getByLabel('Numbers').fill('07700 900123');

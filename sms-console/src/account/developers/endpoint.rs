@@ -1,0 +1,288 @@
+//! One endpoint: whether it answers, and every delivery to it.
+
+use maud::{Markup, html};
+use sms_core::Error;
+use sms_core::ids::EndpointId;
+use sms_core::page::Page as ListPage;
+use sms_core::service::webhook::Rotation;
+use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
+use sms_core::webhook::sender::WebhookAnswer;
+
+use super::delivery::rows;
+use super::fields::{EndpointFields, FIELDS};
+use super::secret::secret_dialog;
+use super::{ENDPOINTS, PATH, state};
+use crate::form::FieldTroubles;
+use crate::format::whole;
+use crate::part::button::{Kind, closes, opens, submit};
+use crate::part::code::as_request;
+use crate::part::dialog::{Begins, Question, confirm, dialog_begins};
+use crate::part::form::{FormShell, form, problems_of};
+use crate::part::head::head;
+use crate::part::notice::{Notice, notice};
+use crate::part::pager::{page_request, pager};
+use crate::part::state::empty;
+use crate::place::{Place, account};
+use crate::reply::{Outcome, Page, Reply, Trouble};
+use crate::said::Said;
+use crate::visit::{AccountVisit, Visit};
+
+const EDIT: &str = "edit-endpoint";
+const NEW_SECRET: &str = "new-secret";
+const DELETE: &str = "delete-endpoint";
+
+pub(crate) fn places() -> Vec<Place> {
+    vec![
+        Place::get("/console/developers/webhooks/{id}", account(show)),
+        Place::post("/console/developers/webhooks/{id}", account(save)),
+        Place::post("/console/developers/webhooks/{id}/test", account(test)),
+        Place::post("/console/developers/webhooks/{id}/on", account(switch_on)),
+        Place::post("/console/developers/webhooks/{id}/secret", account(rotate)),
+        Place::post("/console/developers/webhooks/{id}/delete", account(delete)),
+        Place::post(
+            "/console/developers/webhooks/{id}/deliveries/{delivery}/retry",
+            account(retry),
+        ),
+    ]
+}
+
+/// What the page shows besides the endpoint.
+struct Shown {
+    editing: Editing,
+    /// What a test or a new secret brought.
+    news: Markup,
+}
+
+/// The form of the endpoint, as it is shown.
+enum Editing {
+    Fresh,
+    Again { fields: EndpointFields, problems: Markup, troubles: FieldTroubles },
+}
+
+impl Shown {
+    fn nothing() -> Self {
+        Self::with(html! {})
+    }
+
+    fn with(news: Markup) -> Self {
+        Self { editing: Editing::Fresh, news }
+    }
+}
+
+fn id_of(visit: &Visit) -> Result<EndpointId, Trouble> {
+    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
+}
+
+fn address(id: EndpointId) -> String {
+    format!("{ENDPOINTS}/{id}")
+}
+
+async fn show(visit: AccountVisit) -> Outcome {
+    Ok(page(&visit, &Shown::nothing()).await?.into())
+}
+
+async fn save(visit: AccountVisit) -> Outcome {
+    let (id, fields) = (id_of(&visit)?, EndpointFields::typed(&visit.form().await?));
+    match visit.handle().webhook_update(id, fields.change(), Rotation::Keep).await {
+        Ok(_) => Ok(Reply::moved(address(id)).saying(Said::Saved)),
+        Err(error @ Error::Invalid(_)) => {
+            let (problems, troubles) = problems_of(&error, FIELDS);
+            let editing = Editing::Again { fields, problems, troubles };
+            let shown = Shown { editing, news: html! {} };
+            Ok(Reply::Again(page(&visit, &shown).await?))
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+async fn test(visit: AccountVisit) -> Outcome {
+    let answer = visit.handle().webhook_test(id_of(&visit)?).await?;
+    Ok(page(&visit, &Shown::with(tested(&answer))).await?.into())
+}
+
+async fn switch_on(visit: AccountVisit) -> Outcome {
+    let id = id_of(&visit)?;
+    let on = EndpointChange::default().power(Power::On);
+    visit.handle().webhook_update(id, on, Rotation::Keep).await?;
+    Ok(Reply::moved(address(id)).saying(Said::Saved))
+}
+
+/// Draws a new secret, once: the form says of which state of the endpoint it was made, so that a
+/// reload of its answer does not draw another.
+async fn rotate(visit: AccountVisit) -> Outcome {
+    let (id, form) = (id_of(&visit)?, visit.form().await?);
+    let endpoint = visit.handle().webhook_get(id).await?;
+    if form.text("seen") != endpoint.updated_at.to_string() {
+        return Ok(Reply::moved(address(id)).saying(Said::EndpointChanged));
+    }
+    let change = EndpointChange::default();
+    let (_, secret) = visit.handle().webhook_update(id, change, Rotation::Rotate).await?;
+    let news = secret.map(|secret| secret_dialog(&secret, &address(id)));
+    Ok(page(&visit, &Shown::with(news.unwrap_or_default())).await?.into())
+}
+
+async fn delete(visit: AccountVisit) -> Outcome {
+    match visit.handle().webhook_delete(id_of(&visit)?).await {
+        // The form was sent again.
+        Ok(()) | Err(Error::NotFound(_)) => Ok(Reply::moved(PATH).saying(Said::EndpointDeleted)),
+        Err(other) => Err(other.into()),
+    }
+}
+
+async fn retry(visit: AccountVisit) -> Outcome {
+    let id = id_of(&visit)?;
+    let delivery = visit.params.get("delivery").parse().map_err(|_| Trouble::NotFound)?;
+    visit.handle().delivery_retry(id, delivery).await?;
+    Ok(Reply::moved(address(id)).saying(Said::DeliveryRetried))
+}
+
+async fn page(visit: &AccountVisit, shown: &Shown) -> Result<Page, Trouble> {
+    let id = id_of(visit)?;
+    let endpoint = visit.handle().webhook_get(id).await?;
+    let deliveries = visit.handle().delivery_list(id, page_request(visit)).await?;
+    Ok(Page::new("Endpoint", view(visit, &endpoint, &deliveries, shown)))
+}
+
+fn view(
+    visit: &Visit,
+    endpoint: &Endpoint,
+    deliveries: &ListPage<Delivery>,
+    shown: &Shown,
+) -> Markup {
+    let path = format!("/v1/webhooks/{}/deliveries", endpoint.id);
+    html! {
+        (top(endpoint, visit.csrf()))
+        (dialogs(endpoint, visit.csrf(), &shown.editing))
+        div.stack {
+            div role="status" { (shown.news) }
+            h2 { "Deliveries" }
+            div #deliveries data-live {
+                @if deliveries.items.is_empty() {
+                    (empty("No deliveries yet", &html! { "They are kept for 30 days." }, None))
+                } @else {
+                    (rows(&deliveries.items, &address(endpoint.id), visit.csrf()))
+                    (pager(visit, deliveries.next))
+                }
+            }
+            (as_request(&visit.desk.public_url, "GET", &path, None))
+        }
+    }
+}
+
+fn top(endpoint: &Endpoint, csrf: &str) -> Markup {
+    let events: Vec<&str> = endpoint.events.iter().map(|event| event.as_str()).collect();
+    let lead = html! {
+        @if let Some(about) = &endpoint.description { (about) ". " }
+        (events.join(", "))
+    };
+    let to = |what| format!("{}/{what}", address(endpoint.id));
+    let actions = html! {
+        form method="post" action=(to("test")) {
+            input type="hidden" name="csrf" value=(csrf);
+            (submit("Send a test").kind(Kind::Main))
+        }
+        (opens("Edit", EDIT))
+        (opens("New secret", NEW_SECRET))
+        (opens("Delete", DELETE).kind(Kind::Danger))
+    };
+    let head = head(&endpoint.url).back("Developers", PATH).lead(lead).actions(actions);
+    let why = match endpoint.power {
+        Power::On => return html! { (head.beside(live_state(endpoint))) },
+        Power::Off(DisabledReason::Failures) => {
+            "It failed 100 times in a row and was switched off. Nothing is sent to it."
+        }
+        Power::Off(DisabledReason::ByOwner) => "It is off. Nothing is sent to it.",
+    };
+    let off = html! {
+        p { (why) }
+        form method="post" action=(to("on")) {
+            input type="hidden" name="csrf" value=(csrf);
+            (submit("Switch it on").small())
+        }
+    };
+    html! { (head.beside(live_state(endpoint))) (notice(Notice::Bad, &off)) }
+}
+
+fn live_state(endpoint: &Endpoint) -> Markup {
+    html! { span #state data-live { (state(endpoint)) } }
+}
+
+fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {
+    let (own, secret) = (address(endpoint.id), format!("{}/secret", address(endpoint.id)));
+    let (delete, seen) = (format!("{own}/delete"), endpoint.updated_at.to_string());
+    html! {
+        (edit_dialog(endpoint, &own, csrf, editing))
+        (confirm(&Question {
+            id: NEW_SECRET,
+            title: "Make a new signing secret?",
+            text: html! {
+                p {
+                    "The old one stays valid for 24 hours, so that your program can change over."
+                }
+            },
+            action: "Make a new secret",
+            kind: Kind::Main,
+            to: &secret,
+            csrf,
+            sent: &[("seen", &seen)],
+        }))
+        (confirm(&Question {
+            id: DELETE,
+            title: "Delete this endpoint?",
+            text: html! { p { "Nothing is sent to it any more, and its deliveries are gone." } },
+            action: "Delete the endpoint",
+            kind: Kind::Danger,
+            to: &delete,
+            csrf,
+            sent: &[],
+        }))
+    }
+}
+
+fn edit_dialog(endpoint: &Endpoint, to: &str, csrf: &str, editing: &Editing) -> Markup {
+    let (begins, problems, fields) = match editing {
+        Editing::Fresh => {
+            let fields = EndpointFields::of(endpoint).view(&FieldTroubles::none());
+            (Begins::Closed, html! {}, fields)
+        }
+        Editing::Again { fields, problems, troubles } => {
+            (Begins::Open, problems.clone(), fields.view(troubles))
+        }
+    };
+    let shell = FormShell {
+        label: "Edit the endpoint",
+        to,
+        csrf,
+        problems,
+        fields,
+        buttons: &[closes("Go back", EDIT), submit("Save").kind(Kind::Main)],
+    };
+    dialog_begins(begins, EDIT, "Edit the endpoint", &form(&shell))
+}
+
+/// What the endpoint answered to a test.
+fn tested(answer: &WebhookAnswer) -> Markup {
+    let took = u64::try_from(answer.duration.as_millis()).unwrap_or(u64::MAX);
+    let body = String::from_utf8_lossy(&answer.response_body);
+    let content = html! {
+        p {
+            @match answer.result {
+                Ok(()) => "The endpoint took the test.",
+                Err(error) => {
+                    "The endpoint did not take the test: " (error.as_str().replace('_', " ")) "."
+                }
+            }
+        }
+        p {
+            @match answer.status_code {
+                Some(code) => { "It answered " (code) " after " }
+                None => "No answer after ",
+            }
+            (whole(took)) " ms."
+        }
+        @if !body.is_empty() { pre.wrap { (body) } }
+    };
+    let tone = if answer.result.is_ok() { Notice::Good } else { Notice::Bad };
+    notice(tone, &content)
+}

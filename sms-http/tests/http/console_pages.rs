@@ -1,0 +1,138 @@
+//! The pages of the console: who sees them, and what their forms need.
+
+use poem::http::Method;
+
+use crate::browser::{Browser, from_page};
+use crate::rig::{Ask, Reply, Rig, TOKEN};
+
+const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
+
+/// A form that a page of this server sends.
+fn form(rig: &Rig, path: &str, body: &str) -> Ask {
+    let ask = from_page(&rig.client(None), Method::POST, path);
+    ask.header(FORM.0, FORM.1).raw(body.to_owned())
+}
+
+/// Signs in by the form, and returns the cookie and where the answer leads.
+async fn signed_in(rig: &Rig, key: &str, next: &str) -> (String, String) {
+    sms_test_log::secret(key);
+    let reply = form(rig, "/console/sign-in", &format!("key={key}&next={next}")).send().await;
+    let reply = reply.assert(303);
+    let cookie = reply.header("set-cookie").split(';').next().unwrap().to_owned();
+    sms_test_log::secret(cookie.split_once('=').unwrap().1);
+    (cookie, reply.header("location").to_owned())
+}
+
+async fn page(rig: &Rig, path: &str, cookie: &str) -> Reply {
+    rig.client(None).ask_at(Method::GET, path).header("Cookie", cookie).send().await
+}
+
+/// The token that the forms of a page bring back.
+fn csrf_of(page: &Reply) -> String {
+    let text = page.text();
+    let (_, after) = text.split_once("name=\"csrf\" value=\"").unwrap();
+    let token = after.split('"').next().unwrap().to_owned();
+    sms_test_log::secret(&token);
+    token
+}
+
+#[tokio::test]
+async fn whoever_is_not_signed_in_is_led_to_signing_in_and_back() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let key = account.live.token.as_ref().unwrap();
+    let asked = page(&rig, "/console/links?campaign_id=a", "").await.assert(303);
+    let sign_in = asked.header("location").to_owned();
+    assert_eq!(sign_in, "/console/sign-in?next=%2Fconsole%2Flinks%3Fcampaign_id%3Da");
+    let shown = page(&rig, &sign_in, "").await.assert(200);
+    assert!(shown.text().contains("value=\"/console/links?campaign_id=a\""), "{}", shown.text());
+    let (cookie, next) = signed_in(&rig, key, "/console/links").await;
+    assert_eq!(next, "/console/links");
+    let links = page(&rig, &next, &cookie).await.assert(200);
+    assert!(links.text().contains("<h1 tabindex=\"-1\">Tracked links</h1>"));
+    assert_eq!(links.header("cache-control"), "no-store");
+    assert!(!links.text().contains(key));
+    let (_, elsewhere) = signed_in(&rig, key, "https://example.com/").await;
+    assert_eq!(elsewhere, "/console");
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_has_is_refused_in_words() {
+    let rig = Rig::new().await;
+    for key in ["", "cc_live_wrong", &"x".repeat(2_000)] {
+        let body = format!("key={key}&next=/console/links");
+        let reply = form(&rig, "/console/sign-in", &body).send().await.assert(422);
+        assert!(reply.text().contains("This key is not valid."), "{}", reply.text());
+        assert!(key.is_empty() || !reply.text().contains(key));
+        assert_eq!(reply.header("set-cookie"), "");
+    }
+}
+
+#[tokio::test]
+async fn a_form_from_elsewhere_or_of_another_session_does_nothing() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let (cookie, _) = signed_in(&rig, account.live.token.as_ref().unwrap(), "/console").await;
+    let links = page(&rig, "/console/links", &cookie).await.assert(200);
+    let csrf = csrf_of(&links);
+    let body = format!("csrf={csrf}");
+    let foreign = rig.client(None).ask_at(Method::POST, "/console/sign-out");
+    let foreign = foreign.header("Origin", "https://example.com").header("Cookie", &cookie);
+    let foreign = foreign.header(FORM.0, FORM.1).raw(body.clone()).send().await.assert(403);
+    assert_eq!(foreign.header("content-type"), "text/html; charset=utf-8");
+    let other = Browser::sign_in(&rig, TOKEN).await;
+    for wrong in [String::new(), format!("csrf={}", other.csrf()), "csrf=0".to_owned()] {
+        let reply = form(&rig, "/console/sign-out", &wrong).header("Cookie", &cookie).send().await;
+        assert!(reply.assert(403).text().contains("Nothing was done."));
+    }
+    page(&rig, "/console/links", &cookie).await.assert(200);
+    let out = form(&rig, "/console/sign-out", &body).header("Cookie", &cookie).send().await;
+    let out = out.assert(303);
+    assert_eq!(out.header("location"), "/console/sign-in?said=signed-out");
+    assert!(out.header("set-cookie").starts_with("__Host-sms_console=; Path=/; Max-Age=0;"));
+    page(&rig, "/console/links", &cookie).await.assert(303);
+}
+
+#[tokio::test]
+async fn home_is_for_people_of_an_account_and_leads_the_operator_to_accounts() {
+    let rig = Rig::new().await;
+    let account = rig.account(1_204).await;
+    account.send("07700 900123", "Your table is ready").await;
+    let (cookie, _) = signed_in(&rig, account.live.token.as_ref().unwrap(), "/console").await;
+    let home = page(&rig, "/console", &cookie).await.assert(200).text();
+    assert!(home.contains("enough for 1,203 messages of one part"), "{home}");
+    assert!(home.contains("aria-label=\"Messages by day: Sent "), "{home}");
+    assert!(home.contains("<title>Home · SMS console</title>"), "{home}");
+    let (operator, _) = signed_in(&rig, TOKEN, "/console").await;
+    let leads = page(&rig, "/console", &operator).await.assert(303);
+    assert_eq!(leads.header("location"), "/console/operator/accounts");
+}
+
+#[tokio::test]
+async fn the_pages_of_an_account_are_none_of_the_operators() {
+    let rig = Rig::new().await;
+    let (operator, _) = signed_in(&rig, TOKEN, "/console").await;
+    let reply = page(&rig, "/console/links", &operator).await.assert(404);
+    assert!(reply.text().contains("No such page"), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_change_by_nobody_is_refused_before_its_body_is_read() {
+    let rig = Rig::new().await;
+    let asked = form(&rig, "/console/links", "csrf=0").send().await.assert(303);
+    let to = "/console/sign-in?expired=1&next=%2Fconsole%2Flinks";
+    assert_eq!(asked.header("location"), to);
+}
+
+#[tokio::test]
+async fn colours_are_kept_by_the_browser_and_made_by_the_server() {
+    let rig = Rig::new().await;
+    let chosen = form(&rig, "/console/theme", "theme=dark&next=/console/sign-in").send().await;
+    let chosen = chosen.assert(303);
+    assert_eq!(chosen.header("location"), "/console/sign-in");
+    let cookie = chosen.header("set-cookie").split(';').next().unwrap().to_owned();
+    let shown = page(&rig, "/console/sign-in", &cookie).await.assert(200);
+    assert!(shown.text().contains("data-theme=\"dark\""), "{}", shown.text());
+    let plain = page(&rig, "/console/sign-in", "sms_console_theme=\"><script>").await;
+    assert!(!plain.assert(200).text().contains("data-theme=\""));
+}
