@@ -11,11 +11,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-/// The page. It names the folder of the others by [`PLACEHOLDER`].
-const PAGE: &str = "index.html";
-const PLACEHOLDER: &str = "{{assets}}";
 /// What browsers load. Other files in the folder are for those who work on it.
-const SERVED: [&str; 7] = ["css", "html", "ico", "js", "png", "svg", "woff2"];
+const SERVED: [&str; 6] = ["css", "ico", "js", "png", "svg", "woff2"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("assets");
@@ -34,10 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         format!("/// The hash of all files.\npub(crate) const VERSION: &str = {version:?};\n");
     list.push_str("pub(crate) const FILES: &[Embedded] = &[\n");
     for (at, (name, bytes)) in files.iter().enumerate() {
-        let bytes = if name == PAGE { with_folder(bytes, &version)? } else { bytes.clone() };
-        let hash = hex(&Sha256::digest(&bytes)[..16]);
-        fs::write(out.join(at.to_string()), &bytes)?;
-        fs::write(out.join(format!("{at}.gz")), gzip(&bytes)?)?;
+        let hash = hex(&Sha256::digest(bytes)[..16]);
+        fs::write(out.join(at.to_string()), bytes)?;
+        fs::write(out.join(format!("{at}.gz")), gzip(bytes)?)?;
         let included =
             |file: &str| format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))");
         let (plain, small) = (included(&at.to_string()), included(&format!("{at}.gz")));
@@ -68,11 +64,6 @@ fn collect(
         }
     }
     Ok(())
-}
-
-fn with_folder(page: &[u8], version: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    let page = std::str::from_utf8(page)?;
-    Ok(page.replace(PLACEHOLDER, &format!("/console/v-{version}")).into_bytes())
 }
 
 fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -3,6 +3,8 @@
 use chrono::NaiveDate;
 use maud::{Markup, html};
 
+use self::message::messages;
+use self::section::section;
 use crate::form::FieldTroubles;
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, closes, link, opens, submit};
@@ -20,6 +22,9 @@ use crate::part::theme::theme_form;
 use crate::place::{Place, anybody};
 use crate::reply::{Outcome, Page};
 use crate::visit::{Session, Visit};
+
+mod message;
+mod section;
 
 const PATH: &str = "/console/design";
 const DIALOG: &str = "example-dialog";
@@ -84,16 +89,7 @@ fn view(visit: &Visit) -> Markup {
             (states())
             (figures())
             (lists())
-        }
-    }
-}
-
-fn section(title: &str, about: &str, content: &Markup) -> Markup {
-    html! {
-        section.card.stack aria-label=(title) {
-            h2 { (title) }
-            p.faint { (about) }
-            (content)
+            (messages())
         }
     }
 }

@@ -10,14 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::file::{File, Kept};
 use crate::kind::content_type;
 
-/// The path that the page names: any other version shows the same files.
+/// The path that pages name: any other version shows the same files.
 pub(crate) const FOLDER: &str = "/console/v-folder";
-
-pub(crate) fn page(folder: &Path) -> Option<File> {
-    let page = read(folder, "index.html")?;
-    let text = String::from_utf8_lossy(&page).replace("{{assets}}", FOLDER);
-    Some(file_of(text.into(), "text/html; charset=utf-8"))
-}
 
 pub(crate) fn file(folder: &Path, name: &str) -> Option<File> {
     let content_type = content_type(name)?;
@@ -45,19 +39,18 @@ fn file_of(plain: Bytes, content_type: &'static str) -> File {
 mod tests {
     use std::path::PathBuf;
 
-    use crate::{Assets, Kept, Wanted};
+    use crate::{Assets, Kept};
 
     #[test]
     fn a_folder_serves_its_files_and_nothing_outside() {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets");
         let assets = Assets::of_folder(folder);
-        let page = assets.page().unwrap();
-        assert!(String::from_utf8_lossy(&page.plain).contains("/console/v-folder/"));
-        let Wanted::File(icon) = assets.file("v-folder/icon.svg") else { panic!("no icon") };
+        assert_eq!(assets.base(), "/console/v-folder");
+        let icon = assets.file("folder/icon.svg").unwrap();
         assert_eq!((icon.content_type, icon.kept), ("image/svg+xml", Kept::Never));
         for outside in ["../build.rs", "..%2fbuild.rs", "x/../icon.svg", "/icon.svg", "none.js", ""]
         {
-            assert_eq!(assets.file(&format!("v-folder/{outside}")), Wanted::Missing, "{outside}");
+            assert_eq!(assets.file(&format!("folder/{outside}")), None, "{outside}");
         }
     }
 }

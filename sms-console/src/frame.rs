@@ -14,10 +14,11 @@ use crate::reply::{Page, Width};
 use crate::said::Said;
 use crate::visit::{Asked, Session, Theme, Visit};
 
-/// What all pages run.
+/// What all pages run, and what these modules import: so that none waits for another to be read.
 const MODULES: &[&str] = &[
     "copy.js",
     "dialog.js",
+    "events.js",
     "filters.js",
     "live.js",
     "menu.js",
@@ -25,7 +26,9 @@ const MODULES: &[&str] = &[
     "preview.js",
     "said.js",
     "session.js",
+    "swap.js",
     "theme.js",
+    "typed.js",
 ];
 
 /// The document of a page. Whoever is signed in sees the navigation beside it.

@@ -5,7 +5,6 @@ pub(crate) fn content_type(name: &str) -> Option<&'static str> {
     let (_, ending) = name.rsplit_once('.')?;
     Some(match ending {
         "css" => "text/css; charset=utf-8",
-        "html" => "text/html; charset=utf-8",
         "ico" => "image/vnd.microsoft.icon",
         "js" => "text/javascript; charset=utf-8",
         "png" => "image/png",

@@ -11,11 +11,10 @@
 //!
 //! # Files
 //!
-//! [`Assets`] are the files: those in the program, or those of a folder while somebody works on
-//! them. [`Assets::page`] is the page, which every path of the console shows, and
-//! [`Assets::file`] finds what the page loads. The page names the folder of these files, which has
-//! the hash of their contents in its name. So a browser may keep them for ever, and never mixes
-//! the files of two versions.
+//! [`Assets`] are the files that pages load: those in the program, or those of a folder while
+//! somebody works on them. Pages name the folder of these files, which has the hash of their
+//! contents in its name. So a browser may keep them for ever, and never mixes the files of two
+//! versions.
 
 #![deny(missing_docs)]
 
@@ -73,14 +72,6 @@ impl Assets {
         Self(Source::Folder(folder))
     }
 
-    /// The page; `None` if the folder has none.
-    pub fn page(&self) -> Option<File> {
-        match &self.0 {
-            Source::Program => embedded::page(),
-            Source::Folder(folder) => folder::page(folder),
-        }
-    }
-
     /// The path of the folder that the files are in, as pages name it.
     pub fn base(&self) -> String {
         match &self.0 {
@@ -89,28 +80,14 @@ impl Assets {
         }
     }
 
-    /// The file at this path below `/console/`, such as `v-0123456789abcdef/main.js`.
-    pub fn file(&self, path: &str) -> Wanted {
-        let Some((version, name)) = path.strip_prefix("v-").and_then(|path| path.split_once('/'))
-        else {
-            return Wanted::Page;
-        };
-        let found = match &self.0 {
+    /// The file at this path below `/console/v-`, such as `0123456789abcdef/console.css`. `None` if
+    /// it is not there, as one of another version.
+    pub fn file(&self, path: &str) -> Option<File> {
+        let (version, name) = path.split_once('/')?;
+        match &self.0 {
             Source::Program if version == embedded::VERSION => embedded::file(name),
             Source::Program => None,
             Source::Folder(folder) => folder::file(folder, name),
-        };
-        found.map_or(Wanted::Missing, Wanted::File)
+        }
     }
-}
-
-/// What a path below `/console/` names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// A file.
-    File(File),
-    /// A file that is not there, such as one of another version.
-    Missing,
-    /// A place of the console, which the page shows.
-    Page,
 }

@@ -21,6 +21,5 @@ pub mod rejection;
 pub mod stat;
 pub mod state;
 pub mod table;
-pub mod textbox;
 pub mod theme;
 pub mod timeline;

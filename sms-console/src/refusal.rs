@@ -6,7 +6,7 @@ use poem::http::StatusCode;
 
 use crate::answer::{failed, nowhere, page_with, troubled};
 use crate::reply::Trouble;
-use crate::visit::Visit;
+use crate::visit::{Session, Visit};
 
 pub use crate::answer::moved;
 pub use crate::form::sentence;
@@ -18,6 +18,19 @@ pub fn page(visit: &Visit, status: StatusCode, words: &str) -> Response {
         _ => failed("This did not work", &html! { (sentence(words)) }, visit),
     };
     page_with(status, visit, &page)
+}
+
+/// The answer where there is no page. An address that ends in a slash leads to the one without, and
+/// whoever is not signed in is asked to do so first.
+pub async fn no_page(visit: Visit) -> Response {
+    if let Some(path) = visit.uri.path().strip_suffix('/') {
+        return moved(path);
+    }
+    let trouble = match visit.session {
+        Session::Nobody => Trouble::SignedOut,
+        Session::Account(_) | Session::Operator(_) => Trouble::NotFound,
+    };
+    troubled(&visit.with_frame().await, &trouble)
 }
 
 /// The page for a form that was made for another session.

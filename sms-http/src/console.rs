@@ -1,13 +1,12 @@
 //! The console under `/console`: its files, signing in, and the APIs by the cookie of a session.
 //!
 //! The browser never holds a key. `session` exchanges an API key, or the operator's token, for a
-//! session, and the browser gets a cookie that scripts cannot read. Below `path::API` and
-//! `path::OPERATOR_API` the same operations answer as in the APIs themselves; `door` admits a
-//! request by its cookie instead of `Authorization`. So the console can do nothing that a
-//! customer's program cannot.
+//! session, and the browser gets a cookie that scripts cannot read.
 //!
 //! `pages` mounts the places of `sms_console`, which are pages and the forms on them. They call the
-//! same service as the APIs. `sign_in` has the forms that change who is signed in.
+//! same service as the APIs. `sign_in` has the forms that change who is signed in. Below
+//! `path::API` the operations of the API answer, for downloads and for the modules of pages; `door`
+//! admits a request by its cookie instead of `Authorization`.
 //!
 //! A change needs more than the cookie: it has to come from a page of this server (`origin`), and
 //! it has to bring the token that only such a page can read. `policy` tells browsers what the
@@ -34,11 +33,12 @@ use sms_core::Sms;
 use sms_core::clock::Clock;
 
 use self::cookie::SessionCookie;
-use self::door::{AccountDoor, OperatorDoor, PageDoor, SignInDoor, operators_only};
+use self::door::{AccountDoor, PageDoor, SignInDoor};
 use self::files::Files;
 use self::origin::Site;
 use self::people::People;
 use crate::admin::gate::OperatorToken;
+use crate::api;
 use crate::api::EventStreams;
 use crate::api::gate::callers_only;
 use crate::api::unknown_key::KeyLookUps;
@@ -51,7 +51,6 @@ use crate::web::intake::{Intake, IntakeLimits};
 use crate::web::openapi::error_code::ErrorCode;
 use crate::web::operation::operation;
 use crate::web::path_pattern::PathTable;
-use crate::{admin, api};
 
 pub use self::path::PREFIX;
 
@@ -128,7 +127,7 @@ impl Console<'_> {
         let table = session::add_to(table, &people);
         let table = sign_in::add_to(table, &people, &desk);
         let table = pages::add_to(table, &desk);
-        let table = Files::new(parts.assets.clone()).add_to(table);
+        let table = Files::new(parts.assets.clone(), desk).add_to(table);
         let limiter = Arc::new(limiter);
         let page_door = PageDoor::new(Arc::clone(&people), Arc::clone(&limiter));
         let (table, doors) = match audience {
@@ -136,13 +135,6 @@ impl Console<'_> {
             Audience::Everybody | Audience::Accounts => (
                 table.with_api(path::API, api::apis(sms, streams), callers_only),
                 doors.with(path::API, AccountDoor::new(Arc::clone(&people), limiter)),
-            ),
-        };
-        let (table, doors) = match audience {
-            Audience::Accounts => (table, doors),
-            Audience::Everybody | Audience::Operator => (
-                table.with_api(path::OPERATOR_API, admin::apis(sms, sandbox), operators_only),
-                doors.with(path::OPERATOR_API, OperatorDoor::new(Arc::clone(&people))),
             ),
         };
         let doors = doors.with(path::SESSION, SignInDoor::new(people));
@@ -165,7 +157,7 @@ pub(crate) fn desk(
     }
 }
 
-/// Paths below those of the APIs that neither has: no page of the console is there.
+/// Paths beside the API's: no page of the console is there.
 fn without_others(table: PathTable) -> PathTable {
     let nothing = operation(poem::endpoint::make_sync(|_| {
         Err::<(), poem::Error>(ApiError::not_found().into())
@@ -176,13 +168,10 @@ fn without_others(table: PathTable) -> PathTable {
         .fold(table, |table, method| table.with(path::OTHERS_OF_APIS, method, Arc::clone(&nothing)))
 }
 
-/// Gives the paths of the console the limits of the APIs' paths.
+/// Gives the paths of the console the limits of the API's paths.
 pub(crate) fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
     let twin = |pattern: &str| {
-        let twins = [(api::PREFIX, path::API), (admin::PREFIX, path::OPERATOR_API)];
-        twins.into_iter().find_map(|(of_api, of_console)| {
-            pattern.strip_prefix(of_api).map(|rest| format!("{of_console}{rest}"))
-        })
+        pattern.strip_prefix(api::PREFIX).map(|rest| format!("{}{rest}", path::API))
     };
     let mut all = limits.clone();
     for small in [path::SESSION, SIGN_IN, path::SIGN_OUT, path::THEME] {

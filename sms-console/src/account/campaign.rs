@@ -89,7 +89,7 @@ pub(super) async fn campaign_page(
         (questions(campaign, visit.csrf()))
     };
     let page = Page::new(&campaign.name, content);
-    Ok(page.with_module("copy.js").with_module("draft.js"))
+    Ok(page.with_module("draft.js"))
 }
 
 fn campaign_head(campaign: &Campaign, now: Timestamp) -> Markup {

@@ -236,7 +236,7 @@ async fn written(
         (view)
     };
     let page = Page::new("Compose", content);
-    Ok(page.with_module("writing.js").with_module("draft.js").with_module("copy.js"))
+    Ok(page.with_module("writing.js").with_module("draft.js"))
 }
 
 /// The name under which a browser keeps what is typed, of this account and this kind of key.

@@ -125,7 +125,7 @@ async fn page(visit: &AccountVisit, problems: Markup) -> Result<Page, Trouble> {
         }
         (templates())
     };
-    Ok(Page::new("Import contacts", content).with_module("import.js"))
+    Ok(Page::new("Import contacts", content).with_module("import.js").with_module("csv.js"))
 }
 
 fn list_field<'a>(lists: &'a [ContactList], chosen: &'a str) -> Field<'a> {

@@ -37,7 +37,7 @@ async fn show(visit: AccountVisit) -> Outcome {
         }
         @if found.message.status.is_cancellable() { (question(&found.message, visit.csrf())) }
     };
-    Ok(Page::new("Message", content).with_module("copy.js").into())
+    Ok(Page::new("Message", content).into())
 }
 
 async fn cancel(visit: AccountVisit) -> Outcome {

@@ -18,7 +18,6 @@ use crate::web::client_address::AddressBlock;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
 use crate::web::openapi::error_code::{ErrorCode, no_details};
-use crate::web::operation::{Operation, guarded};
 
 const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 
@@ -33,14 +32,13 @@ pub(super) const WRONG_CSRF: ErrorCode = ErrorCode {
     details: no_details,
 };
 
-/// The code for the operator where an account is wanted, and the other way round.
+/// The code for the operator where an account is wanted.
 pub(super) const WRONG_SESSION: ErrorCode = ErrorCode {
     code: "wrong_session",
     status: StatusCode::FORBIDDEN,
-    meaning: "The operator is signed in to the console and asked for what belongs to an account, \
-              or the other way round.",
-    remedy: "Sign in with an API key of the account, or with the operator's token.",
-    message: "this session is of another kind: sign in with an API key or the operator's token",
+    meaning: "The operator is signed in to the console and asked for what belongs to an account.",
+    remedy: "Sign in with an API key of the account.",
+    message: "this session is the operator's: sign in with an API key of the account",
     details: no_details,
 };
 
@@ -100,40 +98,6 @@ impl Door for AccountDoor {
         request.set_data(caller);
         Ok(Admitted { owner: Owner::Numbered(caller.account.as_u128()), headers })
     }
-}
-
-/// Before the operator's API.
-#[derive(Debug)]
-pub(super) struct OperatorDoor {
-    people: Arc<People>,
-}
-
-/// In the data of a request: the operator sent it.
-#[derive(Debug, Clone, Copy)]
-struct OfOperator;
-
-impl OperatorDoor {
-    pub(super) fn new(people: Arc<People>) -> Self {
-        Self { people }
-    }
-}
-
-#[async_trait]
-impl Door for OperatorDoor {
-    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
-        let session = self.people.admit(request).await?;
-        let SignedIn::Operator = session.who else { return Err(refused(&WRONG_SESSION)) };
-        request.set_data(OfOperator);
-        Ok(Admitted { owner: Owner::Only("operator"), headers: Vec::new() })
-    }
-}
-
-/// Refuses others, in case a request reaches the operation without passing the door.
-pub(super) fn operators_only(operation: Operation) -> Operation {
-    guarded(operation, |request| match request.data::<OfOperator>() {
-        Some(_) => Ok(()),
-        None => Err(signed_out()),
-    })
 }
 
 /// Before the pages and their forms.

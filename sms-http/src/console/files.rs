@@ -1,13 +1,14 @@
-//! The page of the console and the files that it loads.
+//! The files that pages of the console load, and what is said where there is neither file nor page.
 
 use poem::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY,
 };
 use poem::http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request, Response};
-use sms_console::{Assets, File, Kept, Wanted};
+use sms_console::visit::Desk;
+use sms_console::{Assets, File, Kept, refusal};
 
-use super::path;
+use super::{pages, path};
 use crate::web::error::ApiError;
 use crate::web::operation::operation;
 use crate::web::page::lists;
@@ -20,11 +21,12 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     assets: Assets,
+    desk: Desk,
 }
 
 impl Files {
-    pub(super) fn new(assets: Assets) -> Self {
-        Self { assets }
+    pub(super) fn new(assets: Assets, desk: Desk) -> Self {
+        Self { assets, desk }
     }
 
     pub(super) fn add_to(self, table: PathTable) -> PathTable {
@@ -36,14 +38,11 @@ impl Endpoint for Files {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let path = request.uri().path();
-        let below = path.strip_prefix(path::PREFIX).unwrap_or(path).trim_start_matches('/');
-        let file = match self.assets.file(below) {
-            Wanted::File(file) => Some(file),
-            Wanted::Page => self.assets.page(),
-            Wanted::Missing => None,
+        let Some(below) = request.uri().path().strip_prefix(path::FILES) else {
+            let visit = pages::visit(&self.desk, &request);
+            return Ok(refusal::no_page(visit).await);
         };
-        let file = file.ok_or_else(ApiError::not_found)?;
+        let file = self.assets.file(below).ok_or_else(ApiError::not_found)?;
         Ok(answer(file, request.headers()))
     }
 }

@@ -6,9 +6,7 @@ pub const PREFIX: &str = "/console";
 pub(super) const SESSION: &str = "/console/session";
 /// The API of an account: below it everything is as below `/api/v1`.
 pub(super) const API: &str = "/console/api/v1";
-/// The operator's API: below it everything is as below `/admin/v1`.
-pub(super) const OPERATOR_API: &str = "/console/api/admin";
-/// Both APIs.
+/// The API, and what is not there beside it.
 pub(super) const APIS: &str = "/console/api/";
 /// The folders of files, one for each version.
 pub(super) const FILES: &str = "/console/v-";
@@ -16,7 +14,7 @@ pub(super) const FILES: &str = "/console/v-";
 pub(super) const SIGN_OUT: &str = "/console/sign-out";
 /// Choosing colours, by a form.
 pub(super) const THEME: &str = "/console/theme";
-/// What neither API has.
+/// What the API does not have.
 pub(super) const OTHERS_OF_APIS: &str = "/console/api/{*path}";
-/// The pages and their files.
+/// The files, and what is neither a file nor a page.
 pub(super) const PAGES: &str = "/console/{*path}";

@@ -136,3 +136,90 @@ async fn colours_are_kept_by_the_browser_and_made_by_the_server() {
     let plain = page(&rig, "/console/sign-in", "sms_console_theme=\"><script>").await;
     assert!(!plain.assert(200).text().contains("data-theme=\""));
 }
+
+#[tokio::test]
+async fn an_address_without_a_page_says_so_in_the_frame_of_whoever_is_signed_in() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let asked = page(&rig, "/console/nowhere?a=b", "").await.assert(303);
+    assert_eq!(asked.header("location"), "/console/sign-in");
+    let (people, _) = signed_in(&rig, account.live.token.as_ref().unwrap(), "/console").await;
+    let (operator, _) = signed_in(&rig, TOKEN, "/console").await;
+    for (cookie, path, named) in [
+        (&people, "/console/nowhere", "Tracked links"),
+        (&people, "/console/messages/none/at/all", "Tracked links"),
+        (&people, "/console/campaigns/none", "Tracked links"),
+        (&operator, "/console/nowhere", "Sender review"),
+    ] {
+        let reply = page(&rig, path, cookie).await.assert(404);
+        assert_eq!(reply.header("content-type"), "text/html; charset=utf-8");
+        let text = reply.text();
+        assert!(text.contains("No such page") && text.contains(named), "{path}: {text}");
+        assert!(text.contains("href=\"/console\""), "{path} leads somewhere: {text}");
+    }
+}
+
+/// Earlier versions made the pages in the browser. Links and bookmarks of theirs still lead to what
+/// they led to, and so does a tab that an update left behind: it loads its address again.
+#[tokio::test]
+async fn addresses_of_earlier_versions_lead_to_the_same_pages() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let sent = account.send("07700 900123", "Your table is ready").await;
+    let message = format!("/console/messages/{}", sent["messages"][0]["id"].as_str().unwrap());
+    let of_account = format!("/console/operator/accounts/{}", account.id);
+    let (people, _) = signed_in(&rig, account.live.token.as_ref().unwrap(), "/console").await;
+    let (operator, _) = signed_in(&rig, TOKEN, "/console").await;
+    for (path, title) in [
+        ("/console", "Home"),
+        ("/console/inbox", "Inbox"),
+        ("/console/inbox/%2B447700900123", "Inbox"),
+        ("/console/compose?to=%2B447700900123", "Compose"),
+        ("/console/messages?status=delivered&direction=outbound", "Messages"),
+        (&*message, "Message"),
+        ("/console/contacts", "Contacts"),
+        ("/console/contacts/import", "Import contacts"),
+        ("/console/lists", "Lists"),
+        ("/console/campaigns", "Campaigns"),
+        ("/console/campaigns/new", "Draft a campaign"),
+        ("/console/templates", "Templates"),
+        ("/console/keywords", "Keywords"),
+        ("/console/opt-outs", "Opt-outs"),
+        ("/console/senders", "Sender names"),
+        ("/console/links", "Tracked links"),
+        ("/console/developers", "Developers"),
+        ("/console/design", "Design"),
+    ] {
+        titled(&page(&rig, path, &people).await.assert(200), title);
+    }
+    for (path, title) in [
+        ("/console/operator/accounts", "Accounts"),
+        (&*of_account, "Bookings"),
+        ("/console/operator/senders", "Sender review"),
+        ("/console/operator/numbers", "Numbers"),
+        ("/console/operator/unrouted", "Unrouted messages"),
+        ("/console/operator/routes", "Routes"),
+        ("/console/operator/sandbox", "Sandbox"),
+    ] {
+        titled(&page(&rig, path, &operator).await.assert(200), title);
+    }
+    for (path, to) in [("/console/", "/console"), ("/console/inbox/", "/console/inbox")] {
+        assert_eq!(page(&rig, path, &people).await.assert(303).header("location"), to);
+    }
+    // Its modules are gone; what it asks for then is answered, and it loads its address again.
+    page(&rig, "/console/v-0123456789abcdef/page/inbox.js", &people).await.assert(404);
+    page(&rig, "/console/session", &people).await.assert(200);
+}
+
+fn titled(page: &Reply, title: &str) {
+    let text = page.text();
+    assert!(text.contains(&format!("<title>{title} · SMS console</title>")), "{title}: {text}");
+    // The content security policy allows neither, and the page would not work.
+    for script in text.split("<script").skip(1) {
+        let (attributes, rest) = script.split_once('>').unwrap();
+        assert!(attributes.contains("src=") && rest.starts_with("</script>"), "{attributes}");
+    }
+    for inline in ["<style", " style=", " onclick=", " onload="] {
+        assert!(!text.contains(inline), "{title}: {inline}");
+    }
+}

@@ -73,14 +73,14 @@ async fn a_session_outlives_a_restart_on_the_file_store_but_not_a_change_of_the_
     let statuses = async |server: &Process| {
         let of_people = ask(server.addr(), "GET", "/console/api/v1/balance", &people, "").await;
         let of_operator =
-            ask(server.addr(), "GET", "/console/api/admin/accounts", &operator, "").await;
+            ask(server.addr(), "GET", "/console/operator/accounts", &operator, "").await;
         [of_people.status, of_operator.status]
     };
     let again = Process::start_again(&[data, ("SMS_ADMIN_TOKEN", TOKEN)]);
     assert_eq!(statuses(&again).await, [200, 200]);
     drop(again);
     let changed = Process::start_again(&[data, ("SMS_ADMIN_TOKEN", "another-operators-token")]);
-    assert_eq!(statuses(&changed).await, [200, 401]);
+    assert_eq!(statuses(&changed).await, [200, 303]);
 }
 
 #[tokio::test]
@@ -99,9 +99,10 @@ async fn each_listener_signs_in_its_own_people() {
     for (addr, cookie, path, status) in [
         (public, &people, "/console/api/v1/balance", 200),
         (public, &operator, "/console/api/v1/balance", 401),
-        (public, &operator, "/console/api/admin/accounts", 404),
-        (admin, &operator, "/console/api/admin/accounts", 200),
-        (admin, &people, "/console/api/admin/accounts", 401),
+        (public, &operator, "/console/operator/accounts", 303),
+        (public, &people, "/console/operator/accounts", 404),
+        (admin, &operator, "/console/operator/accounts", 200),
+        (admin, &people, "/console/operator/accounts", 303),
         (admin, &people, "/console/api/v1/balance", 404),
         (public, &people, "/console/session", 200),
         (admin, &operator, "/console/session", 200),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pageOpen, signIn } from '../src/browser.js';
-import { job, stage } from '../src/setup.js';
+import { job, stage, until } from '../src/setup.js';
 
 const here = stage();
 
@@ -46,7 +46,7 @@ job(here, 'signing out ends the session', 'live', '/console', async (page, serve
 
 job(here, 'people sign in, choose colours, look around and sign out without script', 'live',
   '/console/links', async (page) => {
-    await page.getByRole('heading', { name: 'Tracked links' }).waitFor();
+    await page.getByRole('heading', { name: 'Tracked links', exact: true }).waitFor();
     await page.getByLabel('Colours').selectOption('dark');
     await page.getByRole('button', { name: 'Change' }).click();
     await page.locator('html[data-theme="dark"]').waitFor();
@@ -103,7 +103,9 @@ job(here, 'the page after signing in is one of the console', 'live',
 
 test('a form of an earlier session does nothing, as whoever signed in since', async () => {
   for (const next of /** @type {const} */ (['live', 'test'])) {
-    const { page, context, alarms } = await pageOpen(here.browser, here.server);
+    // Without script: with it, tabs tell each other of a new session.
+    const options = { javaScriptEnabled: false };
+    const { page, context, alarms } = await pageOpen(here.browser, here.server, options);
     await signIn(page, here.server, 'live', '/console/lists');
     await page.getByRole('link', { name: 'Make a list' }).click();
     await page.getByLabel('Name').fill(`Of an earlier session, then ${next}`);
@@ -122,6 +124,37 @@ test('a form of an earlier session does nothing, as whoever signed in since', as
     await context.close();
   }
 });
+
+job(here, 'a form goes on when its own people sign in again, and not when others do', 'live',
+  '/console/lists/new', async (page, server, context) => {
+    const own = page.locator('main input[name="csrf"]').first();
+    const earlier = await own.inputValue();
+    await page.getByLabel('Name').fill('Kept in a new session');
+    const other = await context.newPage();
+    await signIn(other, server, 'live', '/console/sign-in');
+    await until(() => own.inputValue(), (csrf) => csrf !== earlier);
+    await page.getByRole('button', { name: 'Make the list' }).click();
+    await page.getByRole('heading', { name: 'Kept in a new session' }).waitFor();
+
+    await page.goto(`${server.base}/console/lists/new`);
+    await page.getByLabel('Name').fill('Of somebody else');
+    await signIn(other, server, 'test', '/console/sign-in');
+    await page.getByText('Test mode: nothing is really sent').waitFor();
+    assert.equal(await page.getByLabel('Name').inputValue(), '');
+  });
+
+job(here, 'the page for signing in stays as it is for whoever is signed in', 'live',
+  '/console', async (page, server) => {
+    // What is live on the page is read once the stream of events is open.
+    const read = page.waitForResponse((answer) => answer.url().endsWith('/console/sign-in')
+      && answer.request().resourceType() === 'fetch');
+    await page.goto(`${server.base}/console/sign-in`);
+    await read;
+    await page.getByLabel('API key or operator’s token').fill('typed');
+    await page.evaluate(() => fetch('/console/session').then((answer) => answer.text()));
+    assert.equal(await page.getByLabel('API key or operator’s token').inputValue(), 'typed');
+    assert.equal(page.url(), `${server.base}/console/sign-in`);
+  });
 
 job(here, 'going back from another page to one whose navigation was skipped shows it', 'live',
   '/console/lists', async (page) => {

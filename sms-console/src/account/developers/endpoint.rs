@@ -70,10 +70,6 @@ impl Shown {
     }
 }
 
-fn id_of(visit: &Visit) -> Result<EndpointId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
-}
-
 fn address(id: EndpointId) -> String {
     format!("{ENDPOINTS}/{id}")
 }
@@ -83,7 +79,7 @@ async fn show(visit: AccountVisit) -> Outcome {
 }
 
 async fn save(visit: AccountVisit) -> Outcome {
-    let (id, fields) = (id_of(&visit)?, EndpointFields::typed(&visit.form().await?));
+    let (id, fields) = (visit.params.id()?, EndpointFields::typed(&visit.form().await?));
     match visit.handle().webhook_update(id, fields.change(), Rotation::Keep).await {
         Ok(_) => Ok(Reply::moved(address(id)).saying(Said::Saved)),
         Err(error @ Error::Invalid(_)) => {
@@ -97,12 +93,12 @@ async fn save(visit: AccountVisit) -> Outcome {
 }
 
 async fn test(visit: AccountVisit) -> Outcome {
-    let answer = visit.handle().webhook_test(id_of(&visit)?).await?;
+    let answer = visit.handle().webhook_test(visit.params.id()?).await?;
     Ok(page(&visit, &Shown::with(tested(&answer))).await?.into())
 }
 
 async fn switch_on(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let on = EndpointChange::default().power(Power::On);
     visit.handle().webhook_update(id, on, Rotation::Keep).await?;
     Ok(Reply::moved(address(id)).saying(Said::Saved))
@@ -111,7 +107,7 @@ async fn switch_on(visit: AccountVisit) -> Outcome {
 /// Draws a new secret, once: the form says of which state of the endpoint it was made, so that a
 /// reload of its answer does not draw another.
 async fn rotate(visit: AccountVisit) -> Outcome {
-    let (id, form) = (id_of(&visit)?, visit.form().await?);
+    let (id, form) = (visit.params.id()?, visit.form().await?);
     let endpoint = visit.handle().webhook_get(id).await?;
     if form.text("seen") != endpoint.updated_at.to_string() {
         return Ok(Reply::moved(address(id)).saying(Said::EndpointChanged));
@@ -123,7 +119,7 @@ async fn rotate(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    match visit.handle().webhook_delete(id_of(&visit)?).await {
+    match visit.handle().webhook_delete(visit.params.id()?).await {
         // The form was sent again.
         Ok(()) | Err(Error::NotFound(_)) => Ok(Reply::moved(PATH).saying(Said::EndpointDeleted)),
         Err(other) => Err(other.into()),
@@ -131,14 +127,14 @@ async fn delete(visit: AccountVisit) -> Outcome {
 }
 
 async fn retry(visit: AccountVisit) -> Outcome {
-    let id = id_of(&visit)?;
+    let id = visit.params.id()?;
     let delivery = visit.params.get("delivery").parse().map_err(|_| Trouble::NotFound)?;
     visit.handle().delivery_retry(id, delivery).await?;
     Ok(Reply::moved(address(id)).saying(Said::DeliveryRetried))
 }
 
 async fn page(visit: &AccountVisit, shown: &Shown) -> Result<Page, Trouble> {
-    let id = id_of(visit)?;
+    let id = visit.params.id()?;
     let endpoint = visit.handle().webhook_get(id).await?;
     let deliveries = visit.handle().delivery_list(id, page_request(visit)).await?;
     Ok(Page::new("Endpoint", view(visit, &endpoint, &deliveries, shown)))
