@@ -2,9 +2,12 @@
 
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
-use sms_client::event::EventType;
+use sms_client::Timestamp;
+use sms_client::event::{EventType, Position};
 use sms_client::ids::{DeliveryId, WebhookId};
-use sms_client::webhook::{Delivery, Webhook, WebhookInput, WebhookTested};
+use sms_client::webhook::{
+    Delivery, ReplayFrom, Webhook, WebhookInput, WebhookReplay, WebhookReplayInput, WebhookTested,
+};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -52,6 +55,26 @@ pub(crate) enum Webhooks {
         id: WebhookId,
         #[command(flatten)]
         most: Most,
+    },
+    /// Send an endpoint again what it missed
+    #[command(after_help = "Examples:
+  sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --since 2026-11-21T07:00:00Z
+  sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --after 00000000000050000000000001")]
+    Replay {
+        /// The endpoint
+        id: WebhookId,
+        /// With what happened at this time or later
+        #[arg(long, value_name = "TIME", required_unless_present = "after")]
+        since: Option<Timestamp>,
+        /// With what came after the event with this position
+        #[arg(long, value_name = "POSITION", conflicts_with = "since")]
+        after: Option<String>,
+        /// Only what happened before this time
+        #[arg(long, value_name = "TIME")]
+        until: Option<Timestamp>,
+        /// Only events of this type; may be repeated
+        #[arg(long = "event", value_name = "TYPE")]
+        events: Vec<EventType>,
     },
     /// Try a delivery again
     Retry {
@@ -122,6 +145,19 @@ impl Webhooks {
                     Form::Text => say_deliveries(&deliveries),
                 }
             }
+            Self::Replay { id, since, after, until, events } => {
+                let after = after.map(|text| ReplayFrom::After(Position::from(text.as_str())));
+                let Some(begin) = since.map(ReplayFrom::From).or(after) else {
+                    return Err(Failure::Usage("give --since or --after".to_owned()));
+                };
+                let types = Some(events).filter(|events| !events.is_empty());
+                let input = WebhookReplayInput { begin, to: until, types };
+                let replay = client.webhook_replay(&id, &input).await?;
+                match context.form {
+                    Form::Json => say_json(&replay),
+                    Form::Text => say(&replay_told(&replay)),
+                }
+            }
             Self::Retry { id, delivery } => {
                 let delivery = client.delivery_retry(&id, &delivery).await?;
                 match context.form {
@@ -147,6 +183,18 @@ fn test_told(tested: &WebhookTested) -> String {
         error.unwrap_or_default(),
         body.unwrap_or_default(),
     )
+}
+
+fn replay_told(replay: &WebhookReplay) -> String {
+    let more = replay.position.as_ref().filter(|_| replay.has_more).map(|position| {
+        format!(
+            "\nThere are more. Once these are sent, go on with --after {}",
+            shown(position.as_str())
+        )
+    });
+    let count = replay.events;
+    let events = if count == 1 { "event is" } else { "events are" };
+    format!("{count} {events} sent again{}", more.unwrap_or_default())
 }
 
 fn say_webhooks(webhooks: &[Webhook]) -> Result<(), Failure> {

@@ -176,6 +176,10 @@ open_choice! {
         NumberQuarantined = "number_quarantined",
         /// The account asked for this sender name before.
         SenderExists = "sender_exists",
+        /// A replay to the endpoint is under way.
+        ReplayUnderWay = "replay_under_way",
+        /// The endpoint is disabled.
+        WebhookDisabled = "webhook_disabled",
         /// The account has as many endpoints as it may have.
         WebhookLimitReached = "webhook_limit_reached",
         /// Nobody on the list can get a message.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::{Call, KeyedCall, data};
 use crate::choice::open_choice;
 use crate::client::Client;
-use crate::event::EventType;
+use crate::event::{EventType, Position};
 use crate::ids::{DeliveryId, EventId, WebhookId};
 use crate::listing::Listing;
 use crate::patch::Patch;
@@ -133,6 +133,48 @@ pub struct WebhookTested {
     pub error: Option<String>,
 }
 
+/// Where a replay begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplayFrom {
+    /// With what came after the event at this position.
+    After(Position),
+    /// With what happened at this time or later.
+    From(Timestamp),
+}
+
+/// What to send an endpoint again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WebhookReplayInput {
+    /// Where it begins.
+    #[serde(flatten)]
+    pub begin: ReplayFrom,
+    /// Only what happened before this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+    /// Only events of these types; all that the endpoint gets by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub types: Option<Vec<EventType>>,
+}
+
+impl WebhookReplayInput {
+    /// All that the endpoint gets, from there on.
+    pub fn new(begin: ReplayFrom) -> Self {
+        Self { begin, to: None, types: None }
+    }
+}
+
+/// A replay that began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookReplay {
+    /// How many events are sent again.
+    pub events: u64,
+    /// The position of the last of them.
+    pub position: Option<Position>,
+    /// Whether there are more. Once these are sent, go on after `position`.
+    pub has_more: bool,
+}
+
 /// An event on its way to an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -186,6 +228,15 @@ impl Client {
     /// Sends a signed test to an endpoint now.
     pub fn webhook_test(&self, id: &WebhookId) -> Call<WebhookTested> {
         self.post(&["webhooks", id.as_str(), "test"])
+    }
+
+    /// Sends an endpoint again what the event log has for it: at most 100,000 events.
+    pub fn webhook_replay(
+        &self,
+        id: &WebhookId,
+        input: &WebhookReplayInput,
+    ) -> KeyedCall<WebhookReplay> {
+        self.post_json(&["webhooks", id.as_str(), "replay"], input).keyed()
     }
 
     /// Lists the deliveries of an endpoint, newest first.

@@ -27,6 +27,7 @@ impl Rig {
     ///   added up.
     /// - The log has the events of each message that its times tell, each once, and reads the same
     ///   in both directions.
+    /// - Every delivery carries an event of the log, byte for byte as the log shows it.
     /// - The queue is empty when no message waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;

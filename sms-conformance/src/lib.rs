@@ -110,6 +110,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         webhook::delivery::SCENARIOS,
         webhook::endpoint::SCENARIOS,
         webhook::fan_out::SCENARIOS,
+        webhook::replay::SCENARIOS,
         webhook::retry::SCENARIOS,
         webhook::pause::SCENARIOS,
         webhook::switch_off::SCENARIOS,

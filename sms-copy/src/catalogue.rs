@@ -227,7 +227,8 @@ pub const TABLES: [Table; 30] = tables! {
         Text: url events description off secret old_secret;
         Time: old_secret_until;
         Whole: consecutive_failures;
-        Time: paused_since paused_until last_delivered_at created_at updated_at;
+        Time: paused_since paused_until last_delivered_at created_at updated_at replay_at;
+        Text: replay;
     }
     delivery {
         Id: id account endpoint_id event_id;
@@ -237,6 +238,7 @@ pub const TABLES: [Table; 30] = tables! {
         Time: last_attempt_at next_attempt_at delivered_at;
         Id: lease;
         Time: leased_until created_at claimable_at;
+        Flag: replayed;
     }
     event {
         Id: account;

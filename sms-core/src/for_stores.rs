@@ -167,6 +167,9 @@ pub mod webhook {
     pub use crate::webhook::attempt::{
         AttemptPlan, AttemptVerdict, DeliveryClaim, DeliveryClaimPlan, RetryPlan, RetryVerdict,
     };
+    pub use crate::webhook::replay::{
+        PortionPlan, PortionWrites, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
+    };
     pub use crate::webhook::reseal::{EndpointSecrets, ResealPlan};
     pub use crate::webhook::sealing::{SecretPlace, StoredSecret};
     pub use crate::webhook::store::WebhookStore;

@@ -19,6 +19,9 @@ impl Limit {
     /// The maximum number of messages in a conversation's thread.
     pub const THREAD: Self = Self(200);
 
+    /// A portion of a replay to a webhook endpoint.
+    pub const REPLAY: Self = Self(50);
+
     /// A single item.
     pub const ONE: Self = Self(1);
 

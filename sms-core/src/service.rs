@@ -75,6 +75,7 @@ pub mod number;
 pub mod operator;
 pub mod opt_out;
 mod planning;
+pub mod replay;
 pub mod sandbox;
 mod sealing;
 pub mod sender_name;
@@ -130,6 +131,7 @@ struct Inner {
     attempt_lease: Duration,
     retries: RetrySchedule,
     events_kept_for: Duration,
+    replays: replay::ReplayLook,
 }
 
 impl fmt::Debug for Sms {
@@ -371,6 +373,7 @@ impl SmsBuilder {
             attempt_lease,
             retries,
             events_kept_for,
+            replays: replay::ReplayLook::default(),
         };
         Sms { inner: Arc::new(inner) }
     }

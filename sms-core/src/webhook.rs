@@ -7,6 +7,7 @@ pub mod attempt;
 pub mod delivery;
 pub mod endpoint;
 pub mod pause;
+pub mod replay;
 pub mod reseal;
 pub mod retry;
 pub mod rotation;

@@ -46,6 +46,7 @@ mod tag;
 pub mod template;
 pub(crate) mod unknown_key;
 pub mod webhook;
+pub mod webhook_replay;
 
 pub use event_stream::{EventStreams, StreamLimits};
 pub use tag::Tag;
@@ -76,6 +77,7 @@ pub type Account = (
     statistics::StatisticsApi,
     template::TemplateApi,
     webhook::WebhookApi,
+    webhook_replay::WebhookReplayApi,
 );
 
 /// The handlers of a service.
@@ -103,6 +105,7 @@ pub fn apis(sms: &Sms, streams: &EventStreams) -> Apis {
         statistics::StatisticsApi::new(sms.clone()),
         template::TemplateApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
+        webhook_replay::WebhookReplayApi::new(sms.clone()),
     );
     (sending, address_book, inbox, account)
 }

@@ -44,6 +44,8 @@ impl From<Error> for ApiError {
             | Error::NumberExists
             | Error::NumberQuarantined { .. }
             | Error::WebhookLimitReached
+            | Error::WebhookDisabled
+            | Error::ReplayUnderWay
             | Error::NoNumber
             | Error::SenderExists
             | Error::BalanceOutOfRange(_) => StatusCode::CONFLICT,
@@ -132,6 +134,8 @@ mod tests {
             (Error::KeywordExists, 409, "keyword_exists"),
             (Error::ReservedKeyword, 422, "reserved_keyword"),
             (Error::WebhookLimitReached, 409, "webhook_limit_reached"),
+            (Error::WebhookDisabled, 409, "webhook_disabled"),
+            (Error::ReplayUnderWay, 409, "replay_under_way"),
             (Error::SenderExists, 409, "sender_exists"),
             (Error::SenderNotApproved, 422, "sender_not_approved"),
             (Error::TestLimitExceeded, 422, "test_limit_exceeded"),

@@ -167,10 +167,24 @@ pub(crate) const CODES: &[ErrorCode] = &[
     ),
     code(
         StatusCode::CONFLICT,
+        "replay_under_way",
+        "A replay to the endpoint is under way.",
+        "Wait until it has ended: it sends some 200 events a second.",
+        "a replay to this endpoint is under way",
+    ),
+    code(
+        StatusCode::CONFLICT,
         "sender_exists",
         "The account asked for this sender name before.",
         "Read the sender names to see its state.",
         "the sender name exists already",
+    ),
+    code(
+        StatusCode::CONFLICT,
+        "webhook_disabled",
+        "The endpoint is disabled, so nothing is sent to it.",
+        "Enable the endpoint, then replay what it missed.",
+        "the endpoint is disabled",
     ),
     code(
         StatusCode::CONFLICT,
@@ -254,6 +268,7 @@ pub(crate) const OF_OPERATIONS: &[(&str, &[&str])] = &[
     ("sender_name_create", &["idempotency_conflict", "sender_exists"]),
     ("template_create", &["idempotency_conflict"]),
     ("webhook_create", &["idempotency_conflict", "webhook_limit_reached"]),
+    ("webhook_replay", &["idempotency_conflict", "replay_under_way", "webhook_disabled"]),
 ];
 
 /// The codes of [`CODES`] that each operation of the operator's API answers.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sms_core::ids::{DeliveryId, EndpointId};
+use sms_core::ids::{DeliveryId, EndpointId, EventId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::Delivery;
 
@@ -14,6 +14,8 @@ pub(crate) struct Deliveries {
     by_age: BTreeSet<(Timestamp, DeliveryId)>,
     /// The claimable deliveries of each endpoint, so that no endpoint hides those of another.
     claimable: BTreeMap<EndpointId, BTreeSet<(Timestamp, DeliveryId)>>,
+    /// The events of the claimable deliveries of each endpoint.
+    waiting: BTreeSet<(EndpointId, EventId, DeliveryId)>,
     /// When each endpoint's first delivery can be claimed.
     first_due: BTreeSet<(Timestamp, EndpointId)>,
 }
@@ -26,6 +28,7 @@ impl Deliveries {
         self.by_age.insert((delivery.created_at, delivery.id));
         if let Some(at) = delivery.claimable_at() {
             let (endpoint, id) = (delivery.endpoint, delivery.id);
+            self.waiting.insert((endpoint, delivery.event_id, id));
             self.change_claimable(endpoint, |waiting| waiting.insert((at, id)));
         }
         self.rows.insert(delivery.id, delivery);
@@ -36,6 +39,7 @@ impl Deliveries {
         self.by_endpoint.remove(&(delivery.endpoint, id));
         self.by_age.remove(&(delivery.created_at, id));
         if let Some(at) = delivery.claimable_at() {
+            self.waiting.remove(&(delivery.endpoint, delivery.event_id, id));
             self.change_claimable(delivery.endpoint, |waiting| waiting.remove(&(at, id)));
         }
     }
@@ -61,6 +65,18 @@ impl Deliveries {
         let waiting = self.claimable.get(&endpoint).into_iter().flatten();
         let due = waiting.take_while(|(time, _)| *time <= at).take(limit);
         due.filter_map(|(_, id)| self.rows.get(id).cloned()).collect()
+    }
+
+    /// Whether a delivery of this event is pending.
+    pub(crate) fn waits(&self, endpoint: EndpointId, event: EventId) -> bool {
+        let [first, last] = [0, u128::MAX].map(|id| (endpoint, event, DeliveryId::from_u128(id)));
+        self.waiting.range(first..=last).next().is_some()
+    }
+
+    /// Whether a delivery of this endpoint can be claimed at `at`.
+    pub(crate) fn is_due(&self, endpoint: EndpointId, at: Timestamp) -> bool {
+        let waiting = self.claimable.get(&endpoint).and_then(BTreeSet::first);
+        waiting.is_some_and(|(time, _)| *time <= at)
     }
 
     /// An endpoint's pending deliveries.

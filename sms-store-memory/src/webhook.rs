@@ -12,6 +12,9 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::replay::{
+    PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
+};
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
@@ -168,6 +171,46 @@ impl WebhookStore for MemoryStore {
         Ok(())
     }
 
+    async fn replay_begin(
+        &self,
+        plan: ReplayPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>> {
+        let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let endpoint = plan.settle(state.endpoint(plan.account, plan.endpoint));
+        state.put_endpoint(endpoint.map_err(CommitError::Refused)?);
+        state.remember(claim, &plan.begun);
+        Ok(Once::Done(plan.begun))
+    }
+
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
+        let state = self.state();
+        let mut due: Vec<(Timestamp, &Endpoint)> = state.replays().collect();
+        due.retain(|(next_at, one)| *next_at <= at && !state.deliveries.is_due(one.id, at));
+        due.sort_unstable_by_key(|(_, one)| (one.replay.map(|replay| replay.next_at), one.id));
+        Ok(due.into_iter().take(limit).map(|(_, endpoint)| endpoint.clone()).collect())
+    }
+
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let events = plan.events.iter().map(|event| event.id);
+        let waiting = events.filter(|event| state.deliveries.waits(plan.endpoint, *event));
+        let waiting = waiting.collect();
+        let writes = plan.settle(state.endpoint(plan.account, plan.endpoint), &waiting);
+        let Some(PortionWrites { endpoint, deliveries }) = writes else { return Ok(0) };
+        let count = deliveries.len();
+        deliveries.into_iter().for_each(|delivery| state.deliveries.put(delivery));
+        state.put_endpoint(endpoint);
+        Ok(count)
+    }
+
+    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.state().replays().map(|(next_at, _)| next_at).min())
+    }
+
     async fn delivery_get(
         &self,
         account: AccountId,
@@ -223,6 +266,16 @@ impl State {
             next = Some(next.map_or(claimable, |next| next.min(claimable)));
         }
         next
+    }
+
+    /// The endpoints with replays, each with the time at which the next portion is due.
+    fn replays(&self) -> impl Iterator<Item = (Timestamp, &Endpoint)> {
+        let all = self.accounts.values().flat_map(|room| room.endpoints.values());
+        all.filter_map(|endpoint| {
+            let replay = endpoint.replay.filter(|_| endpoint.power.is_on())?;
+            let paused_until = endpoint.pause.map(|pause| pause.until);
+            Some((paused_until.max(Some(replay.next_at))?, endpoint))
+        })
     }
 
     fn put_endpoint(&mut self, endpoint: Endpoint) {

@@ -88,20 +88,31 @@ fn error(name: &str) -> Option<DeliveryError> {
     .find(|error| error.as_str() == name)
 }
 
+/// What wrote a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The commit of its event, or a test.
+    Event,
+    /// A replay.
+    Replay,
+}
+
 /// Inserts deliveries in their endpoints' runs: one statement for any number of them. Leaves out
 /// those of removed endpoints.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     deliveries: Vec<Delivery>,
+    origin: Origin,
 ) -> PgResult<()> {
     if deliveries.is_empty() {
         return Ok(());
     }
     let insert = rows_query!(
+        [origin == Origin::Replay]
         "INSERT INTO delivery (account_id, endpoint_id, id, event_id, event_type, body, status,
              attempts, last_status_code, last_error, last_attempt_at, next_attempt_at,
-             delivered_at, claimable_at, created_at, run)
-         SELECT new.*, e.run FROM " rows(delivery in &deliveries) as new {
+             delivered_at, claimable_at, created_at, run, replayed)
+         SELECT new.*, e.run, $1 FROM " rows(delivery in &deliveries) as new {
             account_id: uuid = uuid(delivery.account),
             endpoint_id: uuid = uuid(delivery.endpoint),
             id: uuid = uuid(delivery.id),

@@ -12,10 +12,11 @@ use sms_core::webhook::delivery::{Delivery, deliveries};
 use sms_core::webhook::endpoint::Endpoint;
 use sqlx::PgConnection;
 
+use crate::delivery::{self, Origin};
 use crate::error::PgResult;
 use crate::row::{integer, uuid, uuids};
 use crate::rows_query::rows_query;
-use crate::{delivery, webhook};
+use crate::webhook;
 
 /// The beginning of a statement that inserts rows of the log, which follow with the alias `new`.
 macro_rules! insert_events {
@@ -30,7 +31,7 @@ pub(crate) use insert_events;
 pub(crate) async fn raise(connection: &mut PgConnection, raised: Vec<Raised>) -> PgResult<()> {
     insert(connection, rows(&raised)).await?;
     let raised = deliveries_of(connection, raised).await?;
-    delivery::insert(connection, raised).await
+    delivery::insert(connection, raised, Origin::Event).await
 }
 
 async fn insert(connection: &mut PgConnection, rows: Vec<EventRow>) -> PgResult<()> {

@@ -22,6 +22,7 @@ use sqlx::{PgConnection, PgPool, Postgres, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
+use crate::delivery::Origin;
 use crate::error::{PgError, PgResult};
 use crate::event::insert_events;
 use crate::message::timeline::Lines;
@@ -133,7 +134,7 @@ pub(crate) async fn write(
         drop(connection);
         let mut tx = begin(pool).await?;
         let written = match write_or_fail(&mut tx, guarded, endpoints).await {
-            Ok(()) => delivery::insert(&mut tx, deliveries).await,
+            Ok(()) => delivery::insert(&mut tx, deliveries, Origin::Event).await,
             Err(error) => Err(error),
         };
         match written {

@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 24] = [
+const MIGRATIONS: [File; 25] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -105,6 +105,8 @@ const MIGRATIONS: [File; 24] = [
     file!(20_261_123_070_000, "session", MayServeFrom(20_261_122_121_100)),
     // What older programs raise is missing in the log.
     file!(20_261_123_080_000, "event", MayServeFrom(20_261_123_031_000)),
+    // Older programs do not go on with replays.
+    file!(20_261_123_100_000, "replay", MayServeFrom(20_261_123_031_000)),
 ];
 
 /// The schema of this program.

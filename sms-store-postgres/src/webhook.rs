@@ -14,6 +14,7 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
 use sms_core::webhook::reseal::ResealPlan;
 use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
@@ -22,7 +23,7 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
 use crate::credits::lock_balances;
-use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
+use crate::delivery::{self, Origin, deliveries_and_endpoints, delivery_columns};
 use crate::error::{Context, PgResult};
 use crate::row::{time, uuid};
 
@@ -30,6 +31,7 @@ pub(crate) mod attempt;
 mod claim;
 pub(crate) mod endpoint;
 mod power;
+mod replay;
 mod tidy;
 
 use endpoint::{endpoint as read_endpoint, event_names, reason};
@@ -210,9 +212,31 @@ impl WebhookStore for PgStore {
         let mut tx = begin(&self.pool).await.context(doing)?;
         let known = endpoint::lock(&mut tx, logged.account, logged.endpoint).await;
         if known.context(doing)?.is_some() {
-            delivery::insert(&mut tx, vec![logged]).await.context(doing)?;
+            delivery::insert(&mut tx, vec![logged], Origin::Event).await.context(doing)?;
         }
         tx.commit().await.context(doing)
+    }
+
+    async fn replay_begin(
+        &self,
+        plan: ReplayPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>> {
+        replay::begin_replay(self, plan, claim).await
+    }
+
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
+        replay::due(&self.pool, at, limit).await.context("looking for replays that go on")
+    }
+
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        let doing = "writing a portion of a replay";
+        let portion = async || replay::portion(&self.pool, plan.clone()).await.context(doing);
+        again_on_conflict!(portion())
+    }
+
+    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        replay::next(&self.pool).await.context("finding when the next replay goes on")
     }
 
     async fn delivery_get(

@@ -7,6 +7,7 @@ use sms_core::event::EventType;
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::pause::Pause;
+use sms_core::webhook::replay::Replay;
 use sms_core::webhook::rotation::OldSecret;
 use sms_core::webhook::sealing::StoredSecret;
 
@@ -18,8 +19,8 @@ use crate::row::{Cols, id, maybe_time, time};
 macro_rules! select_endpoints {
     () => {
         "SELECT id, account, url, events, description, off, secret, old_secret, old_secret_until, \
-         consecutive_failures, paused_since, paused_until, last_delivered_at, created_at, \
-         updated_at FROM endpoint "
+         consecutive_failures, paused_since, paused_until, replay_at, replay, \
+         last_delivered_at, created_at, updated_at FROM endpoint "
     };
 }
 pub(crate) use select_endpoints;
@@ -38,6 +39,7 @@ pub(crate) fn endpoint(db: &Db, c: &mut Cols<'_>) -> SqlResult<Endpoint> {
         old_secret: old_secret(c)?,
         consecutive_failures: c.count()?,
         pause: pause(c)?,
+        replay: replay(c)?,
         last_delivered_at: c.maybe_at()?,
         created_at: c.at()?,
         updated_at: c.at()?,
@@ -57,6 +59,11 @@ fn old_secret(c: &mut Cols<'_>) -> SqlResult<Option<OldSecret>> {
 fn pause(c: &mut Cols<'_>) -> SqlResult<Option<Pause>> {
     let (since, until) = (c.maybe_at()?, c.maybe_at()?);
     Ok(since.zip(until).map(|(since, until)| Pause { since, until }))
+}
+
+fn replay(c: &mut Cols<'_>) -> SqlResult<Option<Replay>> {
+    let at = c.maybe_at()?;
+    c.maybe(|text: String| Replay::from_stored(&text, at?))
 }
 
 fn off(power: Power) -> Option<i64> {
@@ -100,6 +107,7 @@ impl Db {
             old_secret,
             consecutive_failures,
             pause,
+            replay,
             last_delivered_at,
             created_at,
             updated_at,
@@ -108,8 +116,9 @@ impl Db {
         self.run(
             "INSERT OR REPLACE INTO endpoint (account, id, url, events, description, off, secret,
                  old_secret, old_secret_until, consecutive_failures, paused_since, paused_until,
-                 last_delivered_at, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 replay_at, replay, last_delivered_at, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                 ?17)",
             params![
                 self.known_account(*account)?,
                 id(*of),
@@ -123,6 +132,8 @@ impl Db {
                 consecutive_failures,
                 pause.map(|pause| time(pause.since)),
                 pause.map(|pause| time(pause.until)),
+                replay.map(|replay| time(replay.next_at)),
+                replay.map(|replay| replay.to_stored()),
                 maybe_time(*last_delivered_at),
                 time(*created_at),
                 time(*updated_at)

@@ -56,6 +56,7 @@ mod page_check;
 mod queue;
 mod readers;
 mod receipt;
+mod replay;
 mod restore;
 mod row;
 mod search;

@@ -13,6 +13,7 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
@@ -179,6 +180,37 @@ impl WebhookStore for SqliteStore {
             Ok(())
         })
         .await
+    }
+
+    async fn replay_begin(
+        &self,
+        plan: ReplayPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>> {
+        self.once("beginning a replay", claim, move |db| {
+            let found = db.endpoint(plan.account, plan.endpoint)?;
+            let after = match plan.settle(found.as_ref()) {
+                Ok(after) => after,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            db.put_endpoint(&after)?;
+            Ok(Ok(plan.begun))
+        })
+        .await
+    }
+
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
+        self.look("looking for replays that go on", move |db| db.replays_due(at, limit)).await
+    }
+
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        let size = Size::Small(plan.events.len());
+        let doing = "writing a portion of a replay";
+        self.write_sized(doing, size, move |db| db.replay_portion(&plan)).await
+    }
+
+    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.look("finding when the next replay goes on", Db::replays_next).await
     }
 
     async fn delivery_get(

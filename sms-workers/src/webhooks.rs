@@ -21,7 +21,11 @@ pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
         };
         let mut resting = pin!(async {
             match claimed {
-                Ok(()) => worker.rest(Work::Webhooks).await,
+                Ok(()) => match worker.sms.replays_go_on().await {
+                    Ok(0) => worker.rest(Work::Webhooks).await,
+                    Ok(_) => {}
+                    Err(error) => worker.failed("replaying events", &error).await,
+                },
                 Err(error) => worker.failed("claiming webhook deliveries", &error).await,
             }
         });

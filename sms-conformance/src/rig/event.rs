@@ -84,7 +84,10 @@ impl Rig {
                 raised.entry(message.id).or_default().push(event.event.data.kind());
             }
         }
-        if self.tidied.lock().unwrap_or_else(PoisonError::into_inner).contains(&account) {
+        let is_whole =
+            !self.tidied.lock().unwrap_or_else(PoisonError::into_inner).contains(&account);
+        self.audit_deliveries(account, &events, is_whole).await;
+        if !is_whole {
             return;
         }
         for message in messages {
@@ -92,6 +95,28 @@ impl Rig {
             check_message(message, &found);
         }
         assert_eq!(raised, BTreeMap::new(), "events are about messages that are there");
+    }
+}
+
+impl Rig {
+    /// Every delivery carries an event of the log, byte for byte as the log shows it.
+    async fn audit_deliveries(&self, account: AccountId, log: &[LoggedEvent], is_whole: bool) {
+        let log: BTreeMap<_, _> =
+            log.iter().map(|logged| (logged.event.id, &logged.event)).collect();
+        let endpoints = self.store().endpoint_list(account).await.expect("endpoints are read");
+        for endpoint in endpoints {
+            for delivery in self.deliveries(&endpoint).await {
+                let event = log.get(&delivery.event_id);
+                let is_test = delivery.event_type == EventType::WebhookTest;
+                assert!(!is_test || event.is_none(), "a test is no event of the account");
+                let is_kept = event.is_some() || is_test || !is_whole;
+                assert!(is_kept, "the log has the event of {delivery:?}");
+                if let Some(event) = event {
+                    assert_eq!(delivery.event_type, event.data.kind());
+                    assert_eq!(delivery.body, event.body(), "one event, the same bytes");
+                }
+            }
+        }
     }
 }
 

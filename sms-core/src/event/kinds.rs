@@ -17,6 +17,11 @@ impl Kinds {
         self.0
     }
 
+    /// The set with this [number](Self::bits).
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     /// Adds a kind.
     pub(super) fn insert(&mut self, kind: EventType) {
         self.0 |= bit(kind);
@@ -25,6 +30,11 @@ impl Kinds {
     /// Whether the kind is among them.
     pub fn contains(self, kind: EventType) -> bool {
         self.0 & bit(kind) != 0
+    }
+
+    /// Whether every kind is among those of `others`.
+    pub const fn are_among(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
     }
 
     /// Whether some kind is in both.
@@ -62,5 +72,8 @@ mod tests {
         assert_eq!(bits, [1, 2, 4, 8, 16, 32]);
         assert!(Kinds::all().meets(Kinds::from_iter([EventType::LinkClicked])));
         assert!(!Kinds::default().meets(Kinds::all()));
+        let one = Kinds::from_iter([EventType::LinkClicked]);
+        assert!(one.are_among(Kinds::all()) && !Kinds::all().are_among(one));
+        assert_eq!(Kinds::of_bits(one.bits()), one);
     }
 }

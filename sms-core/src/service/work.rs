@@ -339,7 +339,10 @@ impl Sms {
     pub async fn do_work(&self, work: Work, limit: usize) -> Result<usize, Error> {
         match work {
             Work::Dispatch => Ok(self.dispatch_due(limit).await?.claimed),
-            Work::Webhooks => self.deliver_webhooks(limit).await,
+            Work::Webhooks => match self.deliver_webhooks(limit).await? {
+                0 => self.replays_go_on().await,
+                delivered => Ok(delivered),
+            },
             Work::FollowUps => self.simulate_due(limit).await,
             Work::Rents => {
                 let RentsCharged { taken, unpaid } = self.charge_rents(limit).await?;
@@ -352,7 +355,10 @@ impl Sms {
     pub async fn next_work(&self, work: Work) -> Result<Option<Timestamp>, Error> {
         let next = match work {
             Work::Dispatch => self.store().dispatch_next().await,
-            Work::Webhooks => self.store().deliveries_next().await,
+            Work::Webhooks => {
+                let delivery = self.store().deliveries_next().await?;
+                return Ok(delivery.into_iter().chain(self.inner.replays.next()).min());
+            }
             Work::FollowUps => self.store().follow_ups_next().await,
             Work::Rents => self.store().rents_next().await,
         };

@@ -262,6 +262,7 @@ fn count_failure(endpoint: &mut Endpoint) -> bool {
         return false;
     }
     endpoint.power = Power::Off(DisabledReason::Failures);
+    endpoint.replay = None;
     true
 }
 

@@ -143,6 +143,11 @@ impl Delivery {
         }
     }
 
+    /// The same delivery, made at `at` although the event happened earlier, and due then.
+    pub(super) fn made_at(self, at: Timestamp) -> Self {
+        Self { next_attempt_at: Some(at), created_at: at, ..self }
+    }
+
     /// When a worker may claim it: when its attempt is due, or, while it is leased, when the lease
     /// runs out. `None` unless it is pending.
     pub fn claimable_at(&self) -> Option<Timestamp> {

@@ -8,6 +8,7 @@ use crate::ids::{AccountId, EndpointId};
 use crate::setters::setters;
 use crate::time::Timestamp;
 use crate::webhook::pause::Pause;
+use crate::webhook::replay::Replay;
 use crate::webhook::rotation::{OldSecret, SecretChange, SigningSecrets};
 use crate::webhook::sealing::{SecretPlace, StoredSecret};
 
@@ -78,6 +79,9 @@ pub struct Endpoint {
     /// The last pause that it asked for, running or over; `None` if it asked for none since it was
     /// enabled or its URL changed.
     pub pause: Option<Pause>,
+    /// The replay that is under way; `None` if there is none. It ends when the endpoint is
+    /// disabled.
+    pub replay: Option<Replay>,
     /// When a delivery last succeeded; `None` if none has.
     pub last_delivered_at: Option<Timestamp>,
     /// When it was created.
@@ -171,6 +175,7 @@ impl EndpointInput {
             old_secret: None,
             consecutive_failures: 0,
             pause: None,
+            replay: None,
             last_delivered_at: None,
             created_at: at,
             updated_at: at,
@@ -202,8 +207,8 @@ pub struct EndpointChange {
 
 impl EndpointChange {
     /// The endpoint after the change. Enabling it resets the count of failures. Enabling it and
-    /// moving it to another URL end its pause. Disabling an endpoint that failures have disabled
-    /// keeps that reason.
+    /// moving it to another URL end its pause. Enabling and disabling it end its replay. Disabling
+    /// an endpoint that failures have disabled keeps that reason.
     #[must_use]
     pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
         let Self { url, events, description, power, secret } = self;
@@ -227,6 +232,7 @@ impl EndpointChange {
             old_secret,
             consecutive_failures: failures,
             pause: endpoint.pause.filter(|_| !enables && !moves),
+            replay: endpoint.replay.filter(|_| !enables && power.is_on()),
             updated_at: at,
             ..endpoint
         }

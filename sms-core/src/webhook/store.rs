@@ -8,6 +8,7 @@ use super::attempt::{
 };
 use super::delivery::Delivery;
 use super::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+use super::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
 use super::reseal::ResealPlan;
 use super::sealing::SecretPlace;
 use crate::idempotency::{Claim, Once};
@@ -92,6 +93,30 @@ pub trait WebhookStore: Send + Sync {
 
     /// Stores a delivery that did not go through the queue: a test of the endpoint.
     async fn delivery_log(&self, delivery: Delivery) -> Result<(), StoreError>;
+
+    /// Begins a replay, as [`ReplayPlan::settle`] decides for the endpoint. No other change of the
+    /// endpoint may run in between.
+    ///
+    /// A replay with a claim begins [once](crate::idempotency::store::IdempotencyStore).
+    async fn replay_begin(
+        &self,
+        plan: ReplayPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>>;
+
+    /// Up to `limit` endpoints whose replays go on at `at`, the longest due first: the next portion
+    /// is due, the endpoint is on and not paused, and none of its deliveries can be claimed at
+    /// `at`. So new events never wait for more than one portion.
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError>;
+
+    /// Writes a portion of a replay, as [`PortionPlan::settle`] decides for the endpoint and for
+    /// those events of the portion that wait: there is a pending delivery of them to this endpoint.
+    /// Returns how many deliveries it wrote.
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError>;
+
+    /// The earliest time at which a portion of a replay is due, of a paused endpoint when the pause
+    /// ends; `None` if no replay is under way.
+    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// One delivery; `None` if the endpoint has no such delivery.
     async fn delivery_get(

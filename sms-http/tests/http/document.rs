@@ -164,6 +164,7 @@ async fn every_endpoint_of_this_version_is_described() {
         "PATCH /webhooks/{id}",
         "DELETE /webhooks/{id}",
         "POST /webhooks/{id}/test",
+        "POST /webhooks/{id}/replay",
         "GET /webhooks/{id}/deliveries",
         "POST /webhooks/{id}/deliveries/{delivery_id}/retry",
         "GET /events",

@@ -204,6 +204,7 @@ impl Stage {
             "POST /webhooks" | "PATCH /webhooks/{id}" => {
                 json!({ "url": "https://example.com/h", "events": ["link.clicked"] })
             }
+            "POST /webhooks/{id}/replay" => json!({ "from": "2026-11-21T07:00:00Z" }),
             _ => return None,
         })
     }

@@ -246,6 +246,8 @@ impl Story {
         let deliveries = self.ask("GET", &format!("{hook}/deliveries?limit=2"), None).await;
         let delivery = id(&deliveries[0]);
         self.ask("POST", &format!("{hook}/deliveries/{delivery}/retry"), None).await;
+        let missed = json!({ "from": "2026-11-21T07:00:00Z", "types": ["message.delivered"] });
+        self.ask("POST", &format!("{hook}/replay"), Some(missed)).await;
         self.ask("DELETE", hook, None).await;
         self.operate("POST", "/clock", Some(json!({ "advance_seconds": 3_600 }))).await;
     }
@@ -379,7 +381,9 @@ fn without_positions(
     }
     let stream = of_api["event_stream"]["response"].take();
     assert!(stream.as_str().unwrap().contains("\nevent: opt_out.created\n"), "{stream}");
-    assert!(of_api["event_get"]["response"]["data"]["position"].take().is_string());
+    for operation in ["event_get", "webhook_replay"] {
+        assert!(of_api[operation]["response"]["data"]["position"].take().is_string());
+    }
     (of_api, of_operator)
 }
 

@@ -101,3 +101,4 @@ mod test_key;
 mod watched;
 mod webhook;
 mod webhook_libraries;
+mod webhook_replay;

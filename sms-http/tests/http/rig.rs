@@ -215,8 +215,9 @@ impl Rig {
             let sent = self.sms.dispatch_due(500).await.unwrap().claimed;
             let back = self.sms.simulate_due(500).await.unwrap();
             let told = self.sms.deliver_webhooks(500).await.unwrap();
+            let replayed = self.sms.replays_go_on().await.unwrap();
             let rents = self.sms.charge_rents(100).await.unwrap().taken;
-            if sent + back + told + rents == 0 {
+            if sent + back + told + replayed + rents == 0 {
                 return;
             }
         }

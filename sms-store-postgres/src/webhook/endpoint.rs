@@ -3,6 +3,7 @@
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::pause::Pause;
+use sms_core::webhook::replay::Replay;
 use sms_core::webhook::reseal::ResealPlan;
 use sms_core::webhook::rotation::OldSecret;
 use sms_core::webhook::sealing::{SecretPlace, StoredSecret};
@@ -38,11 +39,18 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             old_secret: old_secret.map(|(secret, until)| OldSecret { secret, until }),
             consecutive_failures: row.count("consecutive_failures")?,
             pause: pause.map(|(since, until)| Pause { since, until }),
+            replay: replay(row)?,
             last_delivered_at: row.maybe_at("last_delivered_at")?,
             created_at: row.at("created_at")?,
             updated_at: row.at("updated_at")?,
         })
     })
+}
+
+fn replay(row: &PgRow) -> PgResult<Option<Replay>> {
+    let text = row.try_get::<Option<&str>, _>("replay")?;
+    let Some((text, at)) = text.zip(row.maybe_at("replay_at")?) else { return Ok(None) };
+    Replay::from_stored(text, at).map(Some).ok_or_else(|| PgError::invalid("replay"))
 }
 
 fn secret(text: String, column: &'static str) -> PgResult<StoredSecret> {
@@ -66,7 +74,8 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
         "UPDATE endpoint
          SET url = $3, events = $4, description = $5, disabled_reason = $6, secret = $7,
              consecutive_failures = $8, last_delivered_at = $9, updated_at = $10,
-             paused_since = $11, paused_until = $12, old_secret = $13, old_secret_until = $14
+             paused_since = $11, paused_until = $12, old_secret = $13, old_secret_until = $14,
+             replay_at = $15, replay = $16
          WHERE account_id = $1 AND id = $2",
     )
     .bind(uuid(endpoint.account))
@@ -82,7 +91,9 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     .bind(endpoint.pause.map(|pause| time(pause.since)))
     .bind(endpoint.pause.map(|pause| time(pause.until)))
     .bind(endpoint.old_secret.as_ref().map(|old| old.secret.to_stored()))
-    .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)));
+    .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)))
+    .bind(endpoint.replay.map(|replay| time(replay.next_at)))
+    .bind(endpoint.replay.map(|replay| replay.to_stored()));
     update.execute(connection).await?;
     Ok(())
 }
@@ -100,7 +111,8 @@ pub(super) async fn update_counts(
          SET disabled_reason = new.disabled_reason,
              consecutive_failures = new.consecutive_failures,
              last_delivered_at = new.last_delivered_at,
-             paused_since = new.paused_since, paused_until = new.paused_until
+             paused_since = new.paused_since, paused_until = new.paused_until,
+             replay_at = new.replay_at, replay = new.replay
          FROM " rows(endpoint in endpoints) as new {
             account_id: uuid = uuid(endpoint.account),
             id: uuid = uuid(endpoint.id),
@@ -109,6 +121,8 @@ pub(super) async fn update_counts(
             last_delivered_at: timestamptz = endpoint.last_delivered_at.map(time),
             paused_since: timestamptz = endpoint.pause.map(|pause| time(pause.since)),
             paused_until: timestamptz = endpoint.pause.map(|pause| time(pause.until)),
+            replay_at: timestamptz = endpoint.replay.map(|replay| time(replay.next_at)),
+            replay: text = endpoint.replay.map(|replay| replay.to_stored()),
          } "
          WHERE e.account_id = new.account_id AND e.id = new.id"
     );

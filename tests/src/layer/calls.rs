@@ -248,6 +248,11 @@ macro_rules! store_calls {
                     -> Vec<Result<AttemptVerdict, StoreError>>, of plans;
                 delivery_retry(plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
                 delivery_log(delivery: Delivery) -> Result<(), StoreError>;
+                replay_begin(plan: ReplayPlan, claim: Option<&Claim>)
+                    -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>>;
+                replays_due(at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError>;
+                replay_portion(plan: PortionPlan) -> Result<usize, StoreError>;
+                replays_next() -> Result<Option<Timestamp>, StoreError>;
                 delivery_get(account: AccountId, endpoint: EndpointId, id: DeliveryId)
                     -> Result<Option<Delivery>, StoreError>;
                 delivery_list(account: AccountId, endpoint: EndpointId, page: PageRequest)

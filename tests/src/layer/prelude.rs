@@ -79,6 +79,7 @@ pub(crate) use sms_core::webhook::attempt::{
 };
 pub(crate) use sms_core::webhook::delivery::Delivery;
 pub(crate) use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+pub(crate) use sms_core::webhook::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
 pub(crate) use sms_core::webhook::reseal::ResealPlan;
 pub(crate) use sms_core::webhook::sealing::SecretPlace;
 pub(crate) use sms_core::webhook::store::WebhookStore;

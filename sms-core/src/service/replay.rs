@@ -1,0 +1,297 @@
+//! Replays: what an endpoint missed is sent again from the event log, in portions.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::keyed::{Keyed, made};
+use super::{AccountHandle, Sms, Work};
+use crate::error::{Error, FieldError};
+use crate::event::EventType;
+use crate::event::kinds::Kinds;
+use crate::event::log::{EventPage, EventRequest, LoggedEvent, ReadFrom};
+use crate::event::position::Position;
+use crate::idempotency::{Fields, Made};
+use crate::ids::{EndpointId, EventId};
+use crate::page::Limit;
+use crate::time::Timestamp;
+use crate::webhook::Endpoint;
+use crate::webhook::replay::{
+    EVERY, MOST_EVENTS, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span,
+    may_begin,
+};
+
+/// The log is in the order of commits, and an event happens up to this long before its commit.
+const SLACK: Duration = Duration::from_mins(1);
+/// How many replays go on in one call.
+const AT_ONCE: usize = 20;
+/// How often to ask the store whether a replay is under way.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
+/// Where a replay begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayFrom {
+    /// With what came after this position.
+    Position(Position),
+    /// With what came after this event.
+    Event(EventId),
+    /// With what happened at this time or later.
+    Time(Timestamp),
+}
+
+/// What to send again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayRequest {
+    /// Where it begins.
+    pub from: ReplayFrom,
+    /// Only what happened before this; `None` for all there is by now.
+    pub to: Option<Timestamp>,
+    /// Only these kinds, which the endpoint subscribes to; `None` for all that it subscribes to.
+    pub types: Option<BTreeSet<EventType>>,
+}
+
+impl ReplayRequest {
+    fn meaning(&self, endpoint: EndpointId, fields: &mut Fields) {
+        let Self { from, to, types } = self;
+        fields.add("endpoint", [endpoint.to_string()]);
+        match from {
+            ReplayFrom::Position(position) => fields.add("after", [position.to_string()]),
+            ReplayFrom::Event(id) => fields.add("after", [id.to_string()]),
+            ReplayFrom::Time(at) => fields.add("from", [at.as_millis().to_string()]),
+        }
+        fields.add("to", to.map(|at| at.as_millis().to_string()));
+        fields.add("types", types.iter().flatten().map(|kind| kind.as_str()));
+    }
+}
+
+impl AccountHandle {
+    /// Sends an endpoint again what the event log has for it: at most 100,000 events, in the order
+    /// of the log. The answer says how many. They are sent in portions, beside new events and
+    /// without delaying them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a beginning or kinds that do not fit; [`Error::WebhookDisabled`];
+    /// [`Error::ReplayUnderWay`].
+    pub async fn webhook_replay(
+        &self,
+        endpoint: EndpointId,
+        request: ReplayRequest,
+    ) -> Result<ReplayBegun, Error> {
+        Ok(self.keyed(None).webhook_replay(endpoint, request).await?.value)
+    }
+
+    /// Counts the events of a replay, and finds where it begins and ends.
+    async fn replay_plan(
+        &self,
+        endpoint: &Endpoint,
+        request: &ReplayRequest,
+    ) -> Result<ReplayPlan, Error> {
+        let kinds = check(endpoint, request)?;
+        let (after, from) = match request.from {
+            ReplayFrom::Position(position) => (position, None),
+            ReplayFrom::Event(id) => (self.position_of(id).await?, None),
+            ReplayFrom::Time(at) => {
+                let commit = self.last_before(at.minus(SLACK)).await?;
+                (Position { commit, place: 0 }, Some(at))
+            }
+        };
+        let end = match request.to {
+            Some(to) => Position::end_of(self.last_before(to.plus(SLACK)).await?),
+            None => Position::end_of(u64::MAX),
+        };
+        let span = Span { from, to: request.to };
+        let next_at = self.sms.now();
+        let replay = Replay { kinds, span, after, until: end, next_at };
+        let begun = self.count(replay).await?;
+        let replay = begun.reached.map(|until| Replay { until, ..replay });
+        Ok(ReplayPlan { account: self.id, endpoint: endpoint.id, replay, begun })
+    }
+
+    async fn position_of(&self, id: EventId) -> Result<Position, Error> {
+        let found = self.sms.store().event_get(self.id, id).await?;
+        let unknown = || {
+            let message = "there is no such event in the log; begin at a time, with `from`";
+            Error::invalid("after", "unknown_value", message)
+        };
+        Ok(found.ok_or_else(unknown)?.position)
+    }
+
+    /// How many events a replay has, up to the most that it may have, and the last of them.
+    async fn count(&self, replay: Replay) -> Result<ReplayBegun, Error> {
+        let mut begun = ReplayBegun { events: 0, reached: None, has_more: false };
+        let mut after = replay.after;
+        loop {
+            let page = self.page(replay.kinds, ReadFrom::After(after), Limit::EXPORT).await?;
+            for LoggedEvent { position, event } in page.items {
+                if !replay.includes(position, &event) {
+                    continue;
+                }
+                if begun.events == MOST_EVENTS {
+                    return Ok(ReplayBegun { has_more: true, ..begun });
+                }
+                begun.events += 1;
+                begun.reached = Some(position);
+            }
+            match page.next.filter(|next| *next < replay.until) {
+                Some(next) => after = next,
+                None => return Ok(begun),
+            }
+        }
+    }
+
+    /// The last commit whose first event happened before `at`; 0 if there is none. Halves the log
+    /// until it has found it.
+    async fn last_before(&self, at: Timestamp) -> Result<u64, Error> {
+        let newest = self.one(ReadFrom::Newest(None)).await?;
+        let (mut low, mut high) = (0, newest.map_or(0, |newest| newest.position.commit));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let first = self.one(ReadFrom::After(Position::end_of(middle))).await?;
+            match first.filter(|first| first.event.created_at < at) {
+                Some(earlier) => low = earlier.position.commit,
+                None => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    async fn one(&self, from: ReadFrom) -> Result<Option<LoggedEvent>, Error> {
+        Ok(self.page(Kinds::all(), from, Limit::ONE).await?.items.pop())
+    }
+
+    async fn page(&self, kinds: Kinds, from: ReadFrom, limit: Limit) -> Result<EventPage, Error> {
+        Ok(self.sms.store().event_list(self.id, EventRequest { kinds, from, limit }).await?)
+    }
+}
+
+/// The kinds of a replay, if the request fits the endpoint.
+fn check(endpoint: &Endpoint, request: &ReplayRequest) -> Result<Kinds, Error> {
+    let mut errors = Vec::new();
+    if let (ReplayFrom::Time(from), Some(to)) = (request.from, request.to)
+        && from >= to
+    {
+        errors.push(FieldError::new("to", "out_of_range", "the time must be after `from`"));
+    }
+    let own: Kinds = endpoint.events.iter().copied().collect();
+    let wanted = request.types.as_ref().map(|types| types.iter().copied().collect());
+    let wanted: Kinds = wanted.unwrap_or(own);
+    if !wanted.are_among(own) {
+        let message = "the endpoint does not subscribe to all of these types; subscribe it first";
+        errors.push(FieldError::new("types", "unknown_value", message));
+    }
+    if errors.is_empty() { Ok(wanted) } else { Err(Error::Invalid(errors)) }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::webhook_replay`], once for the key.
+    pub async fn webhook_replay(
+        &self,
+        endpoint: EndpointId,
+        request: ReplayRequest,
+    ) -> Result<Made<ReplayBegun>, Error> {
+        let claim = self.claim("webhook_replay", |fields| request.meaning(endpoint, fields));
+        let claim = claim.as_ref();
+        if let Some(kept) = self.earlier::<ReplayBegun>(claim).await? {
+            return Ok(Made::again(kept.into()));
+        }
+        let account = &self.handle;
+        let store = account.sms.store();
+        let found = account.webhook_get(endpoint).await?;
+        if let Err(refused) = may_begin(Some(&found)) {
+            // The same request may have begun the replay meanwhile.
+            return match self.earlier::<ReplayBegun>(claim).await? {
+                Some(kept) => Ok(Made::again(kept.into())),
+                None => Err(refused.into()),
+            };
+        }
+        let plan = account.replay_plan(&found, &request).await?;
+        let begun = made(store.replay_begin(plan, claim).await?, claim, Into::into)?;
+        account.sms.inner.replays.look();
+        account.sms.wake(Work::Webhooks);
+        Ok(begun)
+    }
+}
+
+/// When to ask the store for replays. Most of the time there is none, and nothing is asked for
+/// each delivery.
+#[derive(Debug, Default)]
+pub(super) struct ReplayLook(Mutex<Look>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    /// When the next portion is due, as far as is known.
+    due: Option<Timestamp>,
+    /// When to ask at the latest; `None` for now.
+    again: Option<Timestamp>,
+}
+
+impl ReplayLook {
+    fn is_due(&self, at: Timestamp) -> bool {
+        let Look { due, again } = self.read();
+        due.is_some_and(|due| due <= at) || again.is_none_or(|again| again <= at)
+    }
+
+    fn look(&self) {
+        self.set(Look::default());
+    }
+
+    /// When the next portion is due, as far as is known.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.read().due
+    }
+
+    fn read(&self) -> Look {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, look: Look) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = look;
+    }
+}
+
+impl Sms {
+    /// Goes on with replays whose next portion is due. Returns how many portions it wrote: their
+    /// deliveries are due now. Call it when no other delivery is due.
+    pub async fn replays_go_on(&self) -> Result<usize, Error> {
+        let at = self.now();
+        if !self.inner.replays.is_due(at) {
+            return Ok(0);
+        }
+        let next = self.store().replays_next().await?;
+        // What is due and not written now waits for other deliveries.
+        let due = next.map(|next| if next <= at { at.plus(EVERY) } else { next });
+        self.inner.replays.set(Look { due, again: Some(at.plus(ASK_EVERY)) });
+        if next.is_none_or(|next| next > at) {
+            return Ok(0);
+        }
+        let mut written = 0;
+        for endpoint in self.store().replays_due(at, AT_ONCE).await? {
+            let Some(replay) = endpoint.replay else { continue };
+            let portion = self.portion(&endpoint, replay, at).await?;
+            self.store().replay_portion(portion).await?;
+            written += 1;
+        }
+        Ok(written)
+    }
+
+    /// Reads the next portion of a replay.
+    async fn portion(
+        &self,
+        endpoint: &Endpoint,
+        replay: Replay,
+        at: Timestamp,
+    ) -> Result<PortionPlan, Error> {
+        let Replay { kinds, after, until, .. } = replay;
+        let request = EventRequest { kinds, from: ReadFrom::After(after), limit: PORTION };
+        let page = self.store().event_list(endpoint.account, request).await?;
+        let end = match page.next.filter(|next| *next < until) {
+            Some(next) => PortionEnd::At(next),
+            None => PortionEnd::Last,
+        };
+        let own = |logged: &LoggedEvent| replay.includes(logged.position, &logged.event);
+        let events = page.items.into_iter().filter(own).map(|logged| logged.event).collect();
+        let (account, id) = (endpoint.account, endpoint.id);
+        Ok(PortionPlan { account, endpoint: id, replay, events, end, at, ids: self.ids(at) })
+    }
+}

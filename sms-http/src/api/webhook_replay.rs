@@ -1,0 +1,134 @@
+//! `/webhooks/{id}/replay`: sends an endpoint again what it missed.
+
+use chrono::{DateTime, Utc};
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::event::EventType;
+use sms_core::event::position::Position;
+use sms_core::service::Caller;
+use sms_core::service::replay::{ReplayFrom, ReplayRequest};
+use sms_core::webhook::replay::ReplayBegun;
+
+use super::idempotency::{KeyHeader, answered};
+use super::path_id::path_id;
+use super::tag::Tag;
+use crate::failure::Conflict;
+use crate::request_body;
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, ReplayMeta};
+use crate::web::failing::Failing;
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::web::param::HeaderParam;
+use crate::web::path_param::PathParam;
+
+request_body! {
+    /// What to send again: a beginning, `after` or `from`, and what limits it.
+    struct WebhookReplayInput as "WebhookReplayInput" {
+        /// What came after the event with this `position` or `id`. Either this or `from`.
+        optional after: String = text().checked(check_after),
+            example "00000000000050000000000001";
+        /// What happened at this time or later. Either this or `after`.
+        optional from: DateTime<Utc> = date_time(), example "2026-11-21T07:00:00Z";
+        /// Only what happened before this time; all there is by now by default.
+        optional to: DateTime<Utc> = date_time(), example "2026-11-21T09:00:00Z";
+        /// Only events of these types, which the endpoint subscribes to; all of them by default.
+        optional types: Vec<EventType> = list(choice()).min(1), example ["message.failed"];
+    }
+}
+
+fn check_after(text: &str) -> Result<(), (&'static str, String)> {
+    let message = "not the position or the id of an event";
+    after(text).map(drop).ok_or(("invalid_format", message.to_owned()))
+}
+
+fn after(text: &str) -> Option<ReplayFrom> {
+    let id = || text.parse().map(ReplayFrom::Event).ok();
+    text.parse().map(ReplayFrom::Position).ok().or_else(id)
+}
+
+/// The request. Mistakes are added to `errors`, and then it is a placeholder.
+fn request(input: WebhookReplayInput, errors: &mut FieldErrors) -> ReplayRequest {
+    let WebhookReplayInput { after: text, from, to, types } = input;
+    let from = match (text, from) {
+        (Some(text), None) => after(&text),
+        (None, Some(from)) => Some(ReplayFrom::Time(from.into())),
+        (None, None) if errors.covers("from") => None,
+        (None, None) => {
+            let message = "say where to begin: with `after` or with `from`";
+            errors.push(FieldError::new("after", FieldCode::Required, message));
+            None
+        }
+        (Some(_), Some(_)) => {
+            let message = "give `after` or `from`, not both";
+            errors.push(FieldError::new("from", FieldCode::TooMany, message));
+            None
+        }
+    };
+    let types = types.map(|types| types.into_iter().collect());
+    let from = from.unwrap_or(ReplayFrom::Position(Position::START));
+    ReplayRequest { from, to: to.map(Into::into), types }
+}
+
+/// A replay that began.
+#[derive(Debug, Object)]
+struct WebhookReplay {
+    /// How many events are sent again, at most 100,000. Those that wait for the endpoint already
+    /// are among them, and are not sent twice.
+    events: u64,
+    /// The `position` of the last of them; null if there is none.
+    position: Option<String>,
+    /// Whether there are more. Once these are sent, go on with `position` as `after`.
+    has_more: bool,
+}
+
+impl From<ReplayBegun> for WebhookReplay {
+    fn from(ReplayBegun { events, reached, has_more }: ReplayBegun) -> Self {
+        let position = reached.map(|position| position.to_string());
+        Self { events: u64::try_from(events).unwrap_or(u64::MAX), position, has_more }
+    }
+}
+
+/// The handler of replays.
+#[derive(Debug)]
+pub struct WebhookReplayApi {
+    sms: Sms,
+}
+
+impl WebhookReplayApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+}
+
+#[OpenApi(prefix_path = "/webhooks", tag = "Tag::Webhooks")]
+impl WebhookReplayApi {
+    /// Replay events
+    ///
+    /// Sends the endpoint again what the event log has for it: what it missed because it was
+    /// disabled or did not exist yet, or what you lost. At most 100,000 events, in the order of
+    /// `GET /events`, 50 at a time and some 200 a second, whenever nothing else is due for the
+    /// endpoint: a replay does not delay new events. Each has a new delivery, and the id and the
+    /// bytes that it had at first.
+    #[oai(path = "/:id/replay", method = "post", operation_id = "webhook_replay")]
+    async fn replay(
+        &self,
+        caller: Data<&Caller>,
+        /// The endpoint's id. It must be enabled. One replay to an endpoint can be under way;
+        /// disabling the endpoint ends it.
+        id: PathParam,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
+        body: Body<WebhookReplayInput>,
+    ) -> Result<Answer<WebhookReplay, Option<ReplayMeta>>, Failing<Conflict>> {
+        let id = path_id(&id)?;
+        let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
+        let input = errors.take(body);
+        let request = request(input, &mut errors);
+        errors.finish()?;
+        let account = self.sms.account(caller.account, caller.mode);
+        Ok(answered(account.keyed(key).webhook_replay(id, request).await?))
+    }
+}
