@@ -237,7 +237,6 @@ impl<R: Into<Error>> From<CommitError<R>> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::ListId;
     use crate::samples::credits;
 
     /// Every error with its code, its details, and whether trying again may help.

@@ -76,6 +76,7 @@ pub mod operator;
 pub mod opt_out;
 mod planning;
 pub mod replay;
+mod replay_look;
 pub mod sandbox;
 mod sealing;
 pub mod sender_name;
@@ -131,7 +132,7 @@ struct Inner {
     attempt_lease: Duration,
     retries: RetrySchedule,
     events_kept_for: Duration,
-    replays: replay::ReplayLook,
+    replays: replay_look::ReplayLook,
 }
 
 impl fmt::Debug for Sms {
@@ -373,7 +374,7 @@ impl SmsBuilder {
             attempt_lease,
             retries,
             events_kept_for,
-            replays: replay::ReplayLook::default(),
+            replays: replay_look::ReplayLook::default(),
         };
         Sms { inner: Arc::new(inner) }
     }

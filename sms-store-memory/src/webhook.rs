@@ -202,7 +202,9 @@ impl WebhookStore for MemoryStore {
         let writes = plan.settle(state.endpoint(plan.account, plan.endpoint), &waiting);
         let Some(PortionWrites { endpoint, deliveries }) = writes else { return Ok(0) };
         let count = deliveries.len();
-        deliveries.into_iter().for_each(|delivery| state.deliveries.put(delivery));
+        for delivery in deliveries {
+            state.deliveries.put(delivery);
+        }
         state.put_endpoint(endpoint);
         Ok(count)
     }

@@ -121,3 +121,32 @@ fn webhooks_are_made_tested_and_their_deliveries_shown_and_retried() {
     let ran = home.run(&["webhooks", "create", "ftp://example.com"]).assert(4);
     assert!(ran.err.contains("url:"), "{ran:?}");
 }
+
+#[test]
+fn an_endpoint_is_sent_again_what_it_missed() {
+    let home = Home::with_key(&server::account(10).live);
+    home.json(&["send", "07700900123", "-b", "Hello", "--yes"]);
+    server::pass(60);
+    let receiver = Receiver::start();
+    let both = ["--event", "message.sent", "--event", "message.delivered"];
+    let made = home.json(&[&["webhooks", "create", &receiver.url][..], &both].concat());
+    let id = made["id"].as_str().unwrap();
+    let replay = ["webhooks", "replay", id];
+    let ran = home.run(&[&replay[..], &["--since", "2026-01-01T00:00:00Z"]].concat()).assert(0);
+    assert_eq!(ran.out, "2 events are sent again\n");
+    server::pass(60);
+    let events = [receiver.next().json(), receiver.next().json()];
+    let mut types = events.each_ref().map(|event| event["type"].as_str().unwrap());
+    types.sort_unstable();
+    assert_eq!(types, ["message.delivered", "message.sent"]);
+    let start = "00000000000000000000000000";
+    let one = ["--after", start, "--event", "message.delivered", "--until", "2101-01-01T00:00:00Z"];
+    let begun = home.json(&[&replay[..], &one].concat());
+    assert_eq!((&begun["events"], &begun["has_more"]), (&json!(1), &json!(false)));
+    server::pass(60);
+    assert_eq!(receiver.next().json()["type"], "message.delivered");
+    let ran = home.run(&replay).assert(2);
+    assert!(ran.err.contains("--since"), "{ran:?}");
+    let wrong = home.run(&[&replay[..], &["--after", "nonsense"]].concat()).assert(4);
+    assert!(wrong.err.contains("after"), "{wrong:?}");
+}

@@ -24,8 +24,8 @@ use sms_client::send::{Batch, BatchMeta, Priority, Quote, RejectionReason};
 use sms_client::sender_name::{SenderName, SenderStatus};
 use sms_client::template::Template;
 use sms_client::webhook::{
-    Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookCreated, WebhookTested,
-    WebhookUpdated,
+    Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookCreated, WebhookReplay,
+    WebhookTested, WebhookUpdated,
 };
 use sms_client::{ErrorCode, PageMeta};
 
@@ -155,6 +155,7 @@ const ANSWERS: &[(&str, Check)] = &[
     ("template_update", data::<Template>),
     ("webhook_create", data::<WebhookCreated>),
     ("webhook_list", data::<Vec<Webhook>>),
+    ("webhook_replay", data::<WebhookReplay>),
     ("webhook_test", data::<WebhookTested>),
     ("webhook_update", data::<WebhookUpdated>),
 ];

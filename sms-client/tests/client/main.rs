@@ -7,5 +7,6 @@
 mod document;
 mod events;
 mod pages;
+mod replay;
 mod retries;
 mod script;

@@ -1,7 +1,7 @@
 //! Replays: what an endpoint missed is sent again from the event log, in portions.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::keyed::{Keyed, made};
@@ -17,16 +17,13 @@ use crate::page::Limit;
 use crate::time::Timestamp;
 use crate::webhook::Endpoint;
 use crate::webhook::replay::{
-    EVERY, MOST_EVENTS, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span,
-    may_begin,
+    PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span, may_begin,
 };
 
 /// The log is in the order of commits, and an event happens up to this long before its commit.
 const SLACK: Duration = Duration::from_mins(1);
 /// How many replays go on in one call.
 const AT_ONCE: usize = 20;
-/// How often to ask the store whether a replay is under way.
-const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// Where a replay begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +116,7 @@ impl AccountHandle {
 
     /// How many events a replay has, up to the most that it may have, and the last of them.
     async fn count(&self, replay: Replay) -> Result<ReplayBegun, Error> {
-        let mut begun = ReplayBegun { events: 0, reached: None, has_more: false };
+        let mut begun = ReplayBegun::NONE;
         let mut after = replay.after;
         loop {
             let page = self.page(replay.kinds, ReadFrom::After(after), Limit::EXPORT).await?;
@@ -127,11 +124,10 @@ impl AccountHandle {
                 if !replay.includes(position, &event) {
                     continue;
                 }
-                if begun.events == MOST_EVENTS {
-                    return Ok(ReplayBegun { has_more: true, ..begun });
+                match begun.count(position) {
+                    ControlFlow::Continue(counted) => begun = counted,
+                    ControlFlow::Break(counted) => return Ok(counted),
                 }
-                begun.events += 1;
-                begun.reached = Some(position);
             }
             match page.next.filter(|next| *next < replay.until) {
                 Some(next) => after = next,
@@ -213,43 +209,6 @@ impl Keyed<AccountHandle> {
     }
 }
 
-/// When to ask the store for replays. Most of the time there is none, and nothing is asked for
-/// each delivery.
-#[derive(Debug, Default)]
-pub(super) struct ReplayLook(Mutex<Look>);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Look {
-    /// When the next portion is due, as far as is known.
-    due: Option<Timestamp>,
-    /// When to ask at the latest; `None` for now.
-    again: Option<Timestamp>,
-}
-
-impl ReplayLook {
-    fn is_due(&self, at: Timestamp) -> bool {
-        let Look { due, again } = self.read();
-        due.is_some_and(|due| due <= at) || again.is_none_or(|again| again <= at)
-    }
-
-    fn look(&self) {
-        self.set(Look::default());
-    }
-
-    /// When the next portion is due, as far as is known.
-    pub(super) fn next(&self) -> Option<Timestamp> {
-        self.read().due
-    }
-
-    fn read(&self) -> Look {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, look: Look) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = look;
-    }
-}
-
 impl Sms {
     /// Goes on with replays whose next portion is due. Returns how many portions it wrote: their
     /// deliveries are due now. Call it when no other delivery is due.
@@ -259,9 +218,7 @@ impl Sms {
             return Ok(0);
         }
         let next = self.store().replays_next().await?;
-        // What is due and not written now waits for other deliveries.
-        let due = next.map(|next| if next <= at { at.plus(EVERY) } else { next });
-        self.inner.replays.set(Look { due, again: Some(at.plus(ASK_EVERY)) });
+        self.inner.replays.looked(at, next);
         if next.is_none_or(|next| next > at) {
             return Ok(0);
         }

@@ -4,20 +4,21 @@
 //! waits for the endpoint: so it delays new events by one portion at most, and its memory and its
 //! commits are small however much there is to send.
 
-use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::delivery::{Delivery, fan_out};
-use super::endpoint::Endpoint;
 use crate::event::Event;
 use crate::event::kinds::Kinds;
 use crate::event::position::Position;
 use crate::idempotency::Answer;
-use crate::ids::{AccountId, EndpointId, EventId, Ids};
 use crate::page::Limit;
 use crate::time::Timestamp;
+
+mod plan;
+
+pub use plan::{PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused, may_begin};
 
 /// The most events of a replay.
 pub const MOST_EVENTS: usize = 100_000;
@@ -119,6 +120,20 @@ pub struct ReplayBegun {
     pub has_more: bool,
 }
 
+impl ReplayBegun {
+    /// The answer before any event is counted.
+    pub const NONE: Self = Self { events: 0, reached: None, has_more: false };
+
+    /// Counts one more event, at this position; breaks off once there are more than
+    /// [`MOST_EVENTS`].
+    pub fn count(self, position: Position) -> ControlFlow<Self, Self> {
+        if self.events == MOST_EVENTS {
+            return ControlFlow::Break(Self { has_more: true, ..self });
+        }
+        ControlFlow::Continue(Self { events: self.events + 1, reached: Some(position), ..self })
+    }
+}
+
 /// What is remembered of [`ReplayBegun`] under an idempotency key.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Remembered {
@@ -140,113 +155,6 @@ impl Answer for ReplayBegun {
 impl From<Remembered> for ReplayBegun {
     fn from(Remembered { events, reached, has_more }: Remembered) -> Self {
         Self { events, reached: reached.map(position), has_more }
-    }
-}
-
-/// Why no replay begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayRefused {
-    /// The account has no such endpoint.
-    #[error("no such endpoint")]
-    NoSuchEndpoint,
-    /// The endpoint is disabled: what waits for it is given up.
-    #[error("the endpoint is disabled")]
-    Disabled,
-    /// Another replay to it is under way.
-    #[error("a replay to this endpoint is under way")]
-    UnderWay,
-}
-
-/// A request for a replay, whose events are counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplayPlan {
-    /// The account of the endpoint.
-    pub account: AccountId,
-    /// The endpoint.
-    pub endpoint: EndpointId,
-    /// The replay; `None` if there are no events for it.
-    pub replay: Option<Replay>,
-    /// The answer.
-    pub begun: ReplayBegun,
-}
-
-impl ReplayPlan {
-    /// The endpoint with the replay, for the endpoint that the store found under its lock.
-    pub fn settle(&self, endpoint: Option<&Endpoint>) -> Result<Endpoint, ReplayRefused> {
-        may_begin(endpoint)?;
-        let endpoint = endpoint.ok_or(ReplayRefused::NoSuchEndpoint)?;
-        Ok(Endpoint { replay: self.replay, ..endpoint.clone() })
-    }
-}
-
-/// Whether a replay to this endpoint may begin.
-pub fn may_begin(endpoint: Option<&Endpoint>) -> Result<(), ReplayRefused> {
-    let endpoint = endpoint.ok_or(ReplayRefused::NoSuchEndpoint)?;
-    if !endpoint.power.is_on() {
-        return Err(ReplayRefused::Disabled);
-    }
-    if endpoint.replay.is_some() { Err(ReplayRefused::UnderWay) } else { Ok(()) }
-}
-
-/// How far a portion of a replay goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PortionEnd {
-    /// Up to this position. The replay goes on behind it.
-    At(Position),
-    /// To the end of the replay.
-    Last,
-}
-
-/// A portion of a replay.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortionPlan {
-    /// The account of the endpoint.
-    pub account: AccountId,
-    /// The endpoint.
-    pub endpoint: EndpointId,
-    /// The replay that the portion was read for.
-    pub replay: Replay,
-    /// The events, in order.
-    pub events: Vec<Event>,
-    /// How far it goes.
-    pub end: PortionEnd,
-    /// The time of the portion.
-    pub at: Timestamp,
-    /// Ids for the deliveries.
-    pub ids: Ids,
-}
-
-/// What a portion writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a verdict has to be written by the store"]
-pub struct PortionWrites {
-    /// The endpoint, whose replay has come further or has ended.
-    pub endpoint: Endpoint,
-    /// New deliveries to it.
-    pub deliveries: Vec<Delivery>,
-}
-
-impl PortionPlan {
-    /// What to write for the endpoint that the store found under its lock, and for those events of
-    /// the portion that wait for it already. `None` if the endpoint or this replay is gone, or if
-    /// another program was faster.
-    pub fn settle(
-        &self,
-        endpoint: Option<&Endpoint>,
-        waiting: &BTreeSet<EventId>,
-    ) -> Option<PortionWrites> {
-        let endpoint = endpoint.filter(|endpoint| endpoint.replay == Some(self.replay))?;
-        let mut ids = self.ids.clone();
-        let new = self.events.iter().filter(|event| !waiting.contains(&event.id));
-        let deliveries = new.flat_map(|event| fan_out(event, [endpoint], &mut ids));
-        let deliveries = deliveries.map(|delivery| delivery.made_at(self.at)).collect();
-        let replay = match self.end {
-            PortionEnd::Last => None,
-            PortionEnd::At(after) => {
-                Some(Replay { after, next_at: self.at.plus(EVERY), ..self.replay })
-            }
-        };
-        Some(PortionWrites { endpoint: Endpoint { replay, ..endpoint.clone() }, deliveries })
     }
 }
 

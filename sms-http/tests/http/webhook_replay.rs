@@ -1,8 +1,13 @@
 //! `/webhooks/{id}/replay`: what an endpoint missed is sent again.
 
+use std::sync::Arc;
+
 use poem::http::Method;
 use serde_json::{Value, json};
+use sms_http::rate_limit::Gcra;
+use sms_store_sqlite::SqliteStore;
 
+use crate::fresh::Folder;
 use crate::rig::{Account, Rig};
 use crate::webhook::{EVENTS, endpoint};
 
@@ -25,8 +30,7 @@ async fn replay(account: &Account, path: &str, input: Value) -> Value {
 
 /// The events of the account's log, oldest first, as webhooks are sent them, with positions.
 async fn log(account: &Account) -> Vec<(Value, String)> {
-    let listed = account.live.get(&format!("/events?after={START}&limit=100")).await.ok();
-    let mut events = listed.as_array().unwrap().clone();
+    let mut events = account.live.pages(&format!("/events?after={START}"), 100).await;
     let position = |event: &mut Value| event.as_object_mut().unwrap().shift_remove("position");
     let with_position = |event: &mut Value| {
         let position = position(event).unwrap().as_str().unwrap().to_owned();
@@ -56,14 +60,7 @@ async fn an_endpoint_is_sent_what_happened_before_it_was_made() {
 #[tokio::test]
 async fn a_replay_of_many_events_goes_on_in_portions_behind_new_ones() {
     let rig = Rig::new().await;
-    let account = rig.account(1_000).await;
-    let to: Vec<String> = (100..220).map(|number| format!("07700 900{number}")).collect();
-    account.send(to, "Hello").await;
-    rig.pass(5).await;
-    let (path, _) = endpoint(&account, &EVENTS).await;
-    assert_eq!(replay(&account, &path, json!({ "after": START })).await["events"], 240);
-    rig.work().await;
-    assert_eq!(rig.hooks.take_events().len(), 50, "the first portion");
+    let (account, _) = half_way(&rig).await;
     account.send("07700 900300", "Hello").await;
     rig.work().await;
     let new = rig.hooks.take_events();
@@ -122,6 +119,55 @@ async fn an_endpoint_gets_what_it_missed_while_it_was_disabled() {
     assert_eq!(replay(&account, &path, input).await["events"], 2);
     rig.pass(1).await;
     assert_eq!(rig.hooks.take_events().len(), 2);
+}
+
+/// An endpoint that has received the first 50 of 240 events of a replay.
+async fn half_way(rig: &Rig) -> (Account, String) {
+    let account = rig.account(1_000).await;
+    let to: Vec<String> = (100..220).map(|number| format!("07700 900{number}")).collect();
+    account.send(to, "Hello").await;
+    rig.pass(5).await;
+    let (path, _) = endpoint(&account, &EVENTS).await;
+    assert_eq!(replay(&account, &path, json!({ "after": START })).await["events"], 240);
+    rig.work().await;
+    assert_eq!(rig.hooks.take_events().len(), 50, "the first portion");
+    (account, path)
+}
+
+#[tokio::test]
+async fn a_replay_goes_on_after_a_restart() {
+    let folder = Folder::new("replay-restart");
+    let rate = Gcra::new(1_000_000, 1_000_000);
+    let open = || Arc::new(SqliteStore::open(format!("{}/sms.db", folder.path())).unwrap());
+    let rig = Rig::with(open(), rate).await;
+    let (account, path) = half_way(&rig).await;
+    let log = log(&account).await;
+    let token = account.live.token.clone().unwrap();
+    drop((rig, account));
+    let rig = Rig::bare(open(), rate);
+    rig.pass(60).await;
+    let received = rig.hooks.take_events();
+    let rest: Vec<Value> = log.into_iter().skip(50).map(|(event, _)| event).collect();
+    assert_eq!(rest.len(), 190);
+    assert!(received == rest, "the rest, each once: {} events", received.len());
+    let client = rig.client(Some(&token));
+    let again = client.post(&format!("{path}/replay"), json!({ "after": START })).await.ok();
+    assert_eq!(again["events"], 240, "the replay has ended");
+}
+
+#[tokio::test]
+async fn a_replay_ends_with_its_endpoint() {
+    let rig = Rig::new().await;
+    let (account, path) = half_way(&rig).await;
+    account.live.delete(&path).await.assert(204);
+    rig.pass(60).await;
+    assert_eq!(rig.hooks.take_events(), Vec::<Value>::new());
+    let (account, path) = half_way(&rig).await;
+    account.live.patch(&path, json!({ "enabled": false })).await.ok();
+    rig.pass(60).await;
+    account.live.patch(&path, json!({ "enabled": true })).await.ok();
+    rig.pass(60).await;
+    assert_eq!(rig.hooks.take_events(), Vec::<Value>::new(), "nor is it taken up again");
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::event::{EventData, EventType};
+use crate::ids::EventId;
 use crate::message::MessageStatus;
 use crate::samples::{account_id, endpoint, ids, message, now, seconds};
 use crate::webhook::delivery::DeliveryStatus;
-use crate::webhook::endpoint::{DisabledReason, EndpointChange, Power};
+use crate::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
 
 fn at(commit: u64) -> Position {
     Position { commit, place: 0 }
@@ -22,7 +25,7 @@ fn replay() -> Replay {
 fn event(second: i64) -> Event {
     let data = EventData::MessageSent(Box::new(message(MessageStatus::Sent)));
     let mut event = Event::new(account_id(), data, seconds(second), &mut ids());
-    event.id = EventId::from_u128(event.id.as_u128() + second.unsigned_abs() as u128);
+    event.id = EventId::from_u128(event.id.as_u128() + u128::from(second.unsigned_abs()));
     event
 }
 
@@ -52,6 +55,22 @@ fn a_replay_begins_only_on_an_endpoint_that_is_on_and_has_none_under_way() {
         (Some(endpoint()), Ok(Endpoint { replay: Some(replay()), ..endpoint() })),
     ] {
         assert_eq!(plan().settle(found.as_ref()), expected);
+    }
+}
+
+#[test]
+fn a_replay_has_the_first_100_000_events_and_says_whether_there_are_more() {
+    for (found, events, has_more) in [
+        (0, 0, false),
+        (99_999, 99_999, false),
+        (100_000, 100_000, false),
+        (100_001, 100_000, true),
+    ] {
+        let counted = (1..=found).map(at).try_fold(ReplayBegun::NONE, ReplayBegun::count);
+        let (ControlFlow::Continue(begun) | ControlFlow::Break(begun)) = counted;
+        let reached = (events > 0).then(|| at(events));
+        let events = usize::try_from(events).expect("it is small");
+        assert_eq!(begun, ReplayBegun { events, reached, has_more });
     }
 }
 
