@@ -7,6 +7,7 @@ use sms_core::account::Mode;
 use sms_core::ids::AccountId;
 use sms_core::sending::request::SendRequest;
 use sms_test_postgres::Server as Postgres;
+use sqlx::PgPool;
 use tokio::task::JoinSet;
 
 use crate::Failed;
@@ -60,28 +61,54 @@ pub(crate) async fn end_to_end(
     let url = postgres.url("end_to_end");
     let stock = stock(&url, 1).await?;
     let server = Server::start(&url).await?;
+    let database = postgres.pid().unwrap_or_default();
+    let used = || [cpu(server.pid()), cpu_with_children(database)];
+    let (before, log) = (used(), log_bytes(&stock.pool).await?);
     let started = Instant::now();
     let (driven, note) = http(postgres, &server, &stock, "", during).await?;
     let what = "the same, while messages leave and come to their receipts, accepted";
     print(&Row::new(what, driven.per_second()).beside(limit).note(note));
     let messages = i64::try_from(driven.answered)?;
-    loop {
-        let left: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM message WHERE status IN ('sent', 'delivered', 'undelivered')",
-        )
-        .fetch_one(&stock.pool)
-        .await?;
-        if left >= messages {
-            break;
+    let reached = async |statuses: [&str; 3], look_every| -> Result<f64, Failed> {
+        while count(&stock.pool, statuses).await? < messages {
+            if started.elapsed() > during * 20 {
+                return Err(format!("not all of {messages} messages became {statuses:?}").into());
+            }
+            tokio::time::sleep(look_every).await;
         }
-        if started.elapsed() > during * 20 {
-            return Err(format!("{left} of {messages} messages left").into());
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let per_second = driven.answered as f64 / started.elapsed().as_secs_f64();
-    print(&Row::new("the same, handed over, first request to last text", per_second));
+        Ok(driven.answered as f64 / started.elapsed().as_secs_f64())
+    };
+    let handed_over =
+        reached(["sent", "delivered", "undelivered"], Duration::from_millis(20)).await?;
+    print(&Row::new("the same, handed over, first request to last text", handed_over));
+    // Seldom, so that looking costs next to nothing.
+    let reported =
+        reached(["delivered", "undelivered", "failed"], Duration::from_millis(500)).await?;
+    // Statistics are folded once a second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (after, log) = (used(), log_bytes(&stock.pool).await? - log);
+    let micros = |index: usize| (after[index] - before[index]) * 1e6 / driven.answered as f64;
+    let note = format!(
+        "{messages} texts; CPU of a text's life: server {:.0} µs, PostgreSQL {:.0} µs; its log {} \
+         bytes",
+        micros(0),
+        micros(1),
+        log / messages,
+    );
+    print(&Row::new("the same, first request to last receipt", reported).note(note));
     Ok(())
+}
+
+/// How many messages have one of these statuses.
+async fn count(pool: &PgPool, statuses: [&str; 3]) -> Result<i64, Failed> {
+    let count = sqlx::query_scalar("SELECT count(*) FROM message WHERE status = ANY($1)");
+    Ok(count.bind(statuses).fetch_one(pool).await?)
+}
+
+/// Bytes of the write-ahead log so far.
+async fn log_bytes(pool: &PgPool) -> Result<i64, Failed> {
+    let bytes = sqlx::query_scalar("SELECT (pg_current_wal_lsn() - '0/0')::bigint");
+    Ok(bytes.fetch_one(pool).await?)
 }
 
 /// Sends of 1,000 recipients.
