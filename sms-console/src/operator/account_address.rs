@@ -15,5 +15,5 @@ pub(super) fn address(id: AccountId) -> String {
 
 /// The account that the path names.
 pub(super) fn account_id(visit: &Visit) -> Result<AccountId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
+    visit.params.id()
 }

@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 use sms_core::account::Account;
-use sms_core::ids::NumberId;
 use sms_core::number::Number;
 use sms_core::time::Timestamp;
 
@@ -177,15 +176,11 @@ async fn create(visit: OperatorVisit) -> Outcome {
 }
 
 async fn check_in(visit: OperatorVisit) -> Outcome {
-    visit.operator().number_check_in(id(&visit)?).await?;
+    visit.operator().number_check_in(visit.params.id()?).await?;
     Ok(Reply::moved(PATH).saying(Said::NumberCheckedIn))
 }
 
 async fn release(visit: OperatorVisit) -> Outcome {
-    visit.operator().number_delete(id(&visit)?).await?;
+    visit.operator().number_delete(visit.params.id()?).await?;
     Ok(Reply::moved(PATH).saying(Said::NumberReleased))
-}
-
-fn id(visit: &Visit) -> Result<NumberId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
 }

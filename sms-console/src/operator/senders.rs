@@ -1,7 +1,6 @@
 //! The queue of sender names that wait for review.
 
 use maud::{Markup, html};
-use sms_core::ids::SenderNameId;
 use sms_core::page::Page as ListPage;
 use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
 
@@ -19,7 +18,7 @@ use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
 use crate::part::table::{column, table, unlabelled};
 use crate::place::{Place, operator};
-use crate::reply::{Outcome, Page, Reply, Trouble};
+use crate::reply::{Outcome, Page, Reply};
 use crate::said::Said;
 use crate::visit::{OperatorVisit, Visit};
 
@@ -168,14 +167,14 @@ fn reason_field() -> Field<'static> {
 }
 
 async fn approve(visit: OperatorVisit) -> Outcome {
-    let (id, form) = (id(&visit)?, visit.form().await?);
+    let (id, form) = (visit.params.id()?, visit.form().await?);
     visit.operator().sender_name_review(id, Decision::Approve, None).await?;
     let back = Which::of(form.optional("status")).address();
     Ok(Reply::moved(back).saying(Said::SenderNameApproved))
 }
 
 async fn reject(visit: OperatorVisit) -> Outcome {
-    let (id, form) = (id(&visit)?, visit.form().await?);
+    let (id, form) = (visit.params.id()?, visit.form().await?);
     let reason = form.body("reason").trim().to_owned();
     let given = Some(reason.clone()).filter(|reason| !reason.is_empty());
     match visit.operator().sender_name_review(id, Decision::Reject, given).await {
@@ -207,8 +206,4 @@ fn reject_page(visit: &Visit, sent: &Form, problems: Markup, troubles: &FieldTro
     let shell = FormShell { label: &title, to, csrf, problems, fields, buttons: &buttons };
     let content = html! { (head(&title).back("Sender review", &back)) (form(&shell)) };
     Page::new(&*title, content)
-}
-
-fn id(visit: &Visit) -> Result<SenderNameId, Trouble> {
-    visit.params.get("id").parse().map_err(|_| Trouble::NotFound)
 }
