@@ -27,6 +27,7 @@ use crate::visit::{AccountVisit, Visit};
 mod delivery;
 pub(crate) mod endpoint;
 mod fields;
+mod replay;
 mod secret;
 
 const PATH: &str = "/console/developers";

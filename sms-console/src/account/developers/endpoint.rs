@@ -11,10 +11,12 @@ use sms_core::webhook::sender::WebhookAnswer;
 
 use super::delivery::rows;
 use super::fields::{EndpointFields, FIELDS};
+use super::replay::{self, ReplayFields};
 use super::secret::secret_dialog;
 use super::{ENDPOINTS, PATH, state};
 use crate::form::FieldTroubles;
 use crate::format::whole;
+use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, closes, opens, submit};
 use crate::part::code::as_request;
 use crate::part::dialog::{Begins, Question, confirm, dialog_begins};
@@ -30,6 +32,7 @@ use crate::visit::{AccountVisit, Visit};
 
 const EDIT: &str = "edit-endpoint";
 const NEW_SECRET: &str = "new-secret";
+const REPLAY: &str = "replay";
 const DELETE: &str = "delete-endpoint";
 
 pub(crate) fn places() -> Vec<Place> {
@@ -39,6 +42,7 @@ pub(crate) fn places() -> Vec<Place> {
         Place::post("/console/developers/webhooks/{id}/test", account(test)),
         Place::post("/console/developers/webhooks/{id}/on", account(switch_on)),
         Place::post("/console/developers/webhooks/{id}/secret", account(rotate)),
+        Place::post("/console/developers/webhooks/{id}/replay", account(send_again)),
         Place::post("/console/developers/webhooks/{id}/delete", account(delete)),
         Place::post(
             "/console/developers/webhooks/{id}/deliveries/{delivery}/retry",
@@ -50,6 +54,7 @@ pub(crate) fn places() -> Vec<Place> {
 /// What the page shows besides the endpoint.
 struct Shown {
     editing: Editing,
+    replaying: Replaying,
     /// What a test or a new secret brought.
     news: Markup,
 }
@@ -60,13 +65,19 @@ enum Editing {
     Again { fields: EndpointFields, problems: Markup, troubles: FieldTroubles },
 }
 
+/// The form for a replay, as it is shown.
+enum Replaying {
+    Fresh,
+    Again { fields: ReplayFields, key: String, problems: Markup, troubles: FieldTroubles },
+}
+
 impl Shown {
     fn nothing() -> Self {
         Self::with(html! {})
     }
 
     fn with(news: Markup) -> Self {
-        Self { editing: Editing::Fresh, news }
+        Self { editing: Editing::Fresh, replaying: Replaying::Fresh, news }
     }
 }
 
@@ -85,7 +96,7 @@ async fn save(visit: AccountVisit) -> Outcome {
         Err(error @ Error::Invalid(_)) => {
             let (problems, troubles) = problems_of(&error, FIELDS);
             let editing = Editing::Again { fields, problems, troubles };
-            let shown = Shown { editing, news: html! {} };
+            let shown = Shown { editing, ..Shown::nothing() };
             Ok(Reply::Again(page(&visit, &shown).await?))
         }
         Err(other) => Err(other.into()),
@@ -116,6 +127,27 @@ async fn rotate(visit: AccountVisit) -> Outcome {
     let (_, secret) = visit.handle().webhook_update(id, change, Rotation::Rotate).await?;
     let news = secret.map(|secret| secret_dialog(&secret, &address(id)));
     Ok(page(&visit, &Shown::with(news.unwrap_or_default())).await?.into())
+}
+
+/// Sends again what the log has. The form has a key: a reload of its answer begins no other replay.
+async fn send_again(visit: AccountVisit) -> Outcome {
+    let (id, form) = (visit.params.id()?, visit.form().await?);
+    let (key, fields) = (key_of(&form)?, ReplayFields::typed(&form));
+    let begun = match fields.request() {
+        Ok(request) => visit.handle().keyed(Some(key)).webhook_replay(id, request).await,
+        Err(error) => Err(error),
+    };
+    match begun {
+        Ok(begun) => Ok(page(&visit, &Shown::with(replay::begun(&begun.value))).await?.into()),
+        Err(error @ (Error::Invalid(_) | Error::WebhookDisabled | Error::ReplayUnderWay)) => {
+            let (problems, troubles) = problems_of(&error, replay::FIELDS);
+            let key = key_again(&form, &error);
+            let replaying = Replaying::Again { fields, key, problems, troubles };
+            let shown = Shown { replaying, ..Shown::nothing() };
+            Ok(Reply::Again(page(&visit, &shown).await?))
+        }
+        Err(other) => Err(other.into()),
+    }
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
@@ -150,6 +182,7 @@ fn view(
     html! {
         (top(endpoint, visit.csrf()))
         (dialogs(endpoint, visit.csrf(), &shown.editing))
+        (replay_dialog(visit, endpoint, &shown.replaying))
         div.stack {
             div role="status" { (shown.news) }
             h2 { "Deliveries" }
@@ -179,6 +212,7 @@ fn top(endpoint: &Endpoint, csrf: &str) -> Markup {
             (submit("Send a test").kind(Kind::Main))
         }
         (opens("Edit", EDIT))
+        (opens("Send again", REPLAY))
         (opens("New secret", NEW_SECRET))
         (opens("Delete", DELETE).kind(Kind::Danger))
     };
@@ -255,6 +289,30 @@ fn edit_dialog(endpoint: &Endpoint, to: &str, csrf: &str, editing: &Editing) -> 
         buttons: &[closes("Go back", EDIT), submit("Save").kind(Kind::Main)],
     };
     dialog_begins(begins, EDIT, "Edit the endpoint", &form(&shell))
+}
+
+fn replay_dialog(visit: &Visit, endpoint: &Endpoint, replaying: &Replaying) -> Markup {
+    let nothing_wrong = FieldTroubles::none();
+    let fresh = ReplayFields::fresh(endpoint, visit.now());
+    let (begins, problems, key, fields, troubles) = match replaying {
+        Replaying::Fresh => (Begins::Closed, html! {}, new_key(), &fresh, &nothing_wrong),
+        Replaying::Again { fields, key, problems, troubles } => {
+            (Begins::Open, problems.clone(), key.clone(), fields, troubles)
+        }
+    };
+    let to = format!("{}/replay", address(endpoint.id));
+    let shell = FormShell {
+        label: "Send events again",
+        to: &to,
+        csrf: visit.csrf(),
+        problems,
+        fields: html! {
+            input type="hidden" name="key" value=(key);
+            (fields.view(endpoint, troubles))
+        },
+        buttons: &[closes("Go back", REPLAY), submit("Send again").kind(Kind::Main)],
+    };
+    dialog_begins(begins, REPLAY, "Send events again?", &form(&shell))
 }
 
 /// What the endpoint answered to a test.

@@ -1,0 +1,110 @@
+//! The form that sends an endpoint again what the event log has for it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use maud::{Markup, html};
+use sms_core::Error;
+use sms_core::event::EventType;
+use sms_core::service::replay::{ReplayFrom, ReplayRequest};
+use sms_core::time::Timestamp;
+use sms_core::webhook::endpoint::Endpoint;
+use sms_core::webhook::replay::ReplayBegun;
+
+use crate::form::{FieldTroubles, Form};
+use crate::format::{counted, from_field, to_field};
+use crate::part::field::Field;
+use crate::part::notice::{Notice, notice};
+
+/// The fields that the form shows.
+pub(super) const FIELDS: &[&str] = &["from", "to", "types"];
+/// Where the form begins, before now.
+const A_DAY: Duration = Duration::from_hours(24);
+
+/// What is in the form.
+#[derive(Debug)]
+pub(super) struct ReplayFields {
+    from: String,
+    to: String,
+    types: BTreeSet<EventType>,
+}
+
+impl ReplayFields {
+    /// The last day, and all that the endpoint subscribes to.
+    pub(super) fn fresh(endpoint: &Endpoint, now: Timestamp) -> Self {
+        let types = endpoint.events.iter().copied().collect();
+        Self { from: to_field(now.minus(A_DAY)), to: String::new(), types }
+    }
+
+    /// What somebody typed.
+    pub(super) fn typed(form: &Form) -> Self {
+        let asked = form.all("types");
+        let types = EventType::SUBSCRIBABLE.into_iter();
+        Self {
+            from: form.text("from").to_owned(),
+            to: form.text("to").to_owned(),
+            types: types.filter(|one| asked.contains(&one.as_str())).collect(),
+        }
+    }
+
+    /// What to send again.
+    pub(super) fn request(&self) -> Result<ReplayRequest, Error> {
+        let no_time = |field| {
+            Error::invalid(field, "invalid_format", "choose a day and a time, such as 08:00")
+        };
+        let from = from_field(&self.from).ok_or_else(|| no_time("from"))?;
+        let to = match &*self.to {
+            "" => None,
+            text => Some(from_field(text).ok_or_else(|| no_time("to"))?),
+        };
+        if self.types.is_empty() {
+            return Err(Error::invalid("types", "required", "choose at least one kind of event"));
+        }
+        Ok(ReplayRequest { from: ReplayFrom::Time(from), to, types: Some(self.types.clone()) })
+    }
+
+    /// The fields. Only what the endpoint subscribes to can be chosen.
+    pub(super) fn view(&self, endpoint: &Endpoint, troubles: &FieldTroubles) -> Markup {
+        html! {
+            p {
+                "The endpoint gets these events again, in their order and beside new ones. "
+                "It gets those that it has taken, too: your program knows them by their ids."
+            }
+            (Field::moment("from", "From")
+                .value(&*self.from)
+                .hint("In London time.")
+                .required()
+                .trouble(troubles.get("from")))
+            (Field::moment("to", "To")
+                .value(&*self.to)
+                .hint("Empty for all until now.")
+                .optional()
+                .trouble(troubles.get("to")))
+            fieldset.stack-tight {
+                legend.legend { "Events" }
+                @if let Some(trouble) = troubles.get("types") { p.problem { (trouble) } }
+                @for event in &endpoint.events {
+                    (Field::check("types", event.as_str())
+                        .id(format!("replay-{event}"))
+                        .value(event.as_str())
+                        .ticked_if(self.types.contains(event)))
+                }
+            }
+        }
+    }
+}
+
+/// What a replay does, once it has begun.
+pub(super) fn begun(replay: &ReplayBegun) -> Markup {
+    if replay.events == 0 {
+        let nothing = html! { p { "There is nothing to send again: the log has no such event." } };
+        return notice(Notice::Info, &nothing);
+    }
+    let content = html! {
+        p { (counted(replay.events as u64, "event")) " to be sent again, in portions." }
+        @if replay.has_more {
+            p { "There are more. Once these are sent, send again what came after them." }
+        }
+    };
+    notice(Notice::Good, &content)
+}
