@@ -80,6 +80,39 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
     }
   });
 
+job(here, 'an endpoint that is added later is sent what it missed', 'live',
+  '/console/developers', async (page, server) => {
+    const receiver = await receiverStart();
+    receiver.status = 200;
+    try {
+      await server.api('POST', '/messages', { to: '07700 900123', body: 'Hello' });
+      const log = () => server.api('GET', '/events?types=message.sent');
+      const { length } = await until(async () => (await log()).data, (all) => all.length > 0);
+      const endpoint = (await server.api('POST', '/webhooks', {
+        url: receiver.url, events: ['message.sent', 'message.received'],
+      })).data;
+      await page.goto(`${server.base}/console/developers/webhooks/${endpoint.id}`);
+      await page.getByText('No deliveries yet').waitFor();
+
+      await page.getByRole('button', { name: 'Send again' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('message.sent').uncheck();
+      await dialog.getByLabel('message.received').uncheck();
+      await dialog.getByRole('button', { name: 'Send again' }).click();
+      await dialog.getByText('choose at least one kind of event').waitFor();
+      assert.equal(receiver.count, 0);
+
+      await dialog.getByLabel('message.sent').check();
+      await dialog.getByRole('button', { name: 'Send again' }).click();
+      const counted = length === 1 ? '1 event' : `${length} events`;
+      await page.getByText(`${counted} will be sent again, up to 200 a second.`).waitFor();
+      await page.getByRole('row', { name: /message\.sent Delivered 200/ }).nth(length - 1).waitFor();
+      assert.equal(receiver.count, length);
+    } finally {
+      receiver.stop();
+    }
+  });
+
 job(here, 'a request with curl is there to be copied, without the key', 'live',
   '/console/developers', async (page, server) => {
     await page.getByRole('group', { name: 'Send a message with curl' }).waitFor();

@@ -101,7 +101,7 @@ pub(super) fn begun(replay: &ReplayBegun) -> Markup {
         return notice(Notice::Info, &nothing);
     }
     let content = html! {
-        p { (counted(replay.events as u64, "event")) " to be sent again, in portions." }
+        p { (counted(replay.events as u64, "event")) " will be sent again, up to 200 a second." }
         @if replay.has_more {
             p { "There are more. Once these are sent, send again what came after them." }
         }
