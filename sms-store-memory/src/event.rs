@@ -47,8 +47,9 @@ impl EventStore for MemoryStore {
         found.map(|kept| state.logged(account, kept).ok_or_else(orphan)).transpose()
     }
 
-    async fn event_end(&self) -> Result<Position, StoreError> {
-        Ok(self.state().events.end())
+    async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError> {
+        let state = self.state();
+        Ok(accounts.into_iter().map(|account| state.events.end_of(account)).collect())
     }
 
     async fn events_after(

@@ -104,9 +104,10 @@ impl EventLog {
         old.len()
     }
 
-    /// The position after every event so far.
-    pub(crate) fn end(&self) -> Position {
-        Position::end_of(self.commits)
+    /// The end of the last commit whose events an account has.
+    pub(crate) fn end_of(&self, account: AccountId) -> Position {
+        let mut own = self.rows.range((account, (0, 0))..=(account, END));
+        own.next_back().map_or(Position::START, |((_, (commit, _)), _)| Position::end_of(*commit))
     }
 
     /// Whether the account has events after this position.

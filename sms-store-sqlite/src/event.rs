@@ -49,11 +49,11 @@ impl EventStore for SqliteStore {
         .await
     }
 
-    async fn event_end(&self) -> Result<Position, StoreError> {
-        let last = self.look("finding the end of the event log", |db| {
-            db.one("SELECT seq FROM event_count WHERE is_only = 1", [], |c| c.whole())
-        });
-        Ok(Position::end_of(last.await?.unwrap_or_default()))
+    async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError> {
+        self.read("finding the ends of event logs", move |db| {
+            accounts.iter().map(|account| end_of(db, *account)).collect()
+        })
+        .await
     }
 
     async fn events_after(
@@ -141,6 +141,17 @@ fn list(db: &Db, account: AccountId, no: i64, request: EventRequest) -> SqlResul
     let (found, next) = reading.finish(seen);
     let items = found.into_iter().map(|kept| logged(db, account, kept));
     Ok(EventPage { items: items.collect::<SqlResult<_>>()?, next })
+}
+
+fn end_of(db: &Db, account: AccountId) -> SqlResult<Position> {
+    let Some(no) = db.account_no(account)? else { return Ok(Position::START) };
+    let last = db.one(
+        "SELECT seq FROM event INDEXED BY event_by_account
+         WHERE account = ?1 ORDER BY seq DESC LIMIT 1",
+        params![no],
+        |c| c.whole(),
+    )?;
+    Ok(last.map_or(Position::START, Position::end_of))
 }
 
 /// An event with the message that it is about.

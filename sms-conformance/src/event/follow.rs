@@ -8,6 +8,7 @@ use sms_core::event::EventType;
 use sms_core::event::kinds::Kinds;
 use sms_core::event::log::{EventPage, EventRequest, ReadFrom};
 use sms_core::event::position::Position;
+use sms_core::event::row::ROW_EVENTS;
 use sms_core::ids::{EventId, MessageId};
 use sms_core::message::MessageStatus;
 use sms_core::page::Limit;
@@ -76,8 +77,8 @@ scenarios! { Event;
             assert_eq!(back, all, "{limit}");
         }
         let last = all[96].position;
-        let end = rig.store().event_end().await.expect("read");
-        assert!(last <= end);
+        let end = rig.event_end(account.id).await;
+        assert_eq!(end, Position::end_of(last.commit), "it names the commit that is read last");
         for after in [last, end] {
             let page = rig.event_page(account.id, events_from(ReadFrom::After(after), 100)).await;
             assert_eq!(page, EventPage { items: Vec::new(), next: None });
@@ -91,6 +92,51 @@ scenarios! { Event;
             assert_eq!(found, [&new]);
             let waiting = rig.store().events_after(vec![(account.id, after)]).await;
             assert_eq!(waiting.expect("read"), [account.id]);
+        }
+    }
+
+    /// Each account has an end of its own, which others do not move. Without events it is the
+    /// beginning.
+    async fn the_end_of_a_log_is_that_of_its_last_commit(rig: &Rig) {
+        let (account, other) = (rig.account(100).await, rig.account(100).await);
+        assert_eq!(rig.event_end(account.id).await, Position::START);
+        rig.message_that_left(&account, 1).await;
+        let end = rig.event_end(account.id).await;
+        rig.message_that_left(&other, 1).await;
+        let both = vec![other.id, account.id, other.id];
+        let ends = rig.store().event_ends(both).await.expect("read");
+        assert_eq!(ends[1], end);
+        assert!(ends[0] > end && ends[2] == ends[0], "{ends:?}");
+    }
+
+    /// A client may ask for what comes after, or before, any position at all.
+    async fn any_position_can_be_named(rig: &Rig) {
+        let account = rig.account(100).await;
+        for to in 1..=3 {
+            rig.message_that_left(&account, to).await;
+        }
+        let all = rig.events(account.id).await;
+        let back: Vec<_> = all.iter().rev().cloned().collect();
+        let signed = u64::try_from(i64::MAX).expect("it is positive");
+        let after_all = [all[2].position.commit + 1, signed - 1, signed, signed + 1, u64::MAX];
+        let ends = [0, 1, ROW_EVENTS, i32::MAX.unsigned_abs(), u32::MAX - 1, u32::MAX];
+        for (commit, place) in after_all.into_iter().flat_map(|c| ends.map(|place| (c, place))) {
+            let far = Position { commit, place };
+            let page = rig.event_page(account.id, events_from(ReadFrom::After(far), 9)).await;
+            assert_eq!(page, EventPage { items: Vec::new(), next: None }, "{far:?}");
+            let page = events_from(ReadFrom::Newest(Some(far)), 9);
+            assert_eq!(rig.event_page(account.id, page).await.items, back, "{far:?}");
+            let grown = rig.store().events_after(vec![(account.id, far)]).await.expect("read");
+            assert_eq!(grown, [], "{far:?}");
+        }
+        for place in ends {
+            let first = Position { commit: 0, place };
+            let page = events_from(ReadFrom::After(first), 9);
+            assert_eq!(rig.event_page(account.id, page).await.items, all, "{first:?}");
+            let page = events_from(ReadFrom::Newest(Some(first)), 9);
+            assert_eq!(rig.event_page(account.id, page).await.items, [], "{first:?}");
+            let grown = rig.store().events_after(vec![(account.id, first)]).await.expect("read");
+            assert_eq!(grown, [account.id], "{first:?}");
         }
     }
 

@@ -62,6 +62,13 @@ impl Rig {
         self.events_by(account, events_from(ReadFrom::After(Position::START), 100)).await
     }
 
+    /// The end of an account's log.
+    pub async fn event_end(&self, account: AccountId) -> Position {
+        let ends = self.store().event_ends(vec![account]).await.expect("events are read");
+        assert_eq!(ends.len(), 1, "one account has one end");
+        ends[0]
+    }
+
     /// From now on the audit does not ask that the log has all events of the account.
     pub fn note_events_removed(&self, account: AccountId) {
         self.tidied.lock().unwrap_or_else(PoisonError::into_inner).push(account);

@@ -34,9 +34,11 @@ pub trait EventStore: Send + Sync {
         id: EventId,
     ) -> Result<Option<LoggedEvent>, StoreError>;
 
-    /// A position at or after all events of all accounts that can be read now, and before all that
-    /// cannot.
-    async fn event_end(&self) -> Result<Position, StoreError>;
+    /// The end of the log of each of these accounts, in the same order: a position at or after all
+    /// its events that can be read now, and before all that cannot. It names the last commit whose
+    /// events can be read, and no later one: whatever is lost when a server dies, the numbers of
+    /// later commits are greater. [`Position::START`] for a log without events.
+    async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError>;
 
     /// Those of the accounts whose logs have rows that begin after the position beside them and
     /// can be read now. Whoever has read a log to its end waits for that.

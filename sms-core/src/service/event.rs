@@ -21,6 +21,7 @@ impl AccountHandle {
 
     /// A position after every event that can be read now: who goes on from there sees what comes.
     pub async fn event_end(&self) -> Result<Position, Error> {
-        Ok(self.sms.store().event_end().await?)
+        let ends = self.sms.store().event_ends(vec![self.id]).await?;
+        Ok(ends.first().copied().unwrap_or(Position::START))
     }
 }

@@ -53,10 +53,8 @@ impl EventStore for PgStore {
         get(&self.pool, account, id).await.context("reading an event")
     }
 
-    async fn event_end(&self) -> Result<Position, StoreError> {
-        let doing = "finding the end of the event log";
-        let horizon = horizon(&self.pool).await.context(doing)?;
-        Ok(Position::end_of(u64::try_from(horizon - 1).unwrap_or_default()))
+    async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError> {
+        ends(&self.pool, &accounts).await.context("finding the ends of event logs")
     }
 
     async fn events_after(
@@ -125,6 +123,31 @@ macro_rules! select_rows {
 /// Every number below this belongs to a transaction that has ended, or that raises no events.
 async fn horizon(pool: &PgPool) -> PgResult<i64> {
     Ok(sqlx::query_scalar("SELECT event_horizon()").fetch_one(pool).await?)
+}
+
+/// The horizon itself is no end: it counts transactions of which nothing need be left after a crash
+/// or on the standby that takes over, and then their numbers are given out again.
+async fn ends(pool: &PgPool, accounts: &[AccountId]) -> PgResult<Vec<Position>> {
+    let horizon = horizon(pool).await?;
+    let query = rows_query!(
+        [horizon]
+        "SELECT a.account_id, last.seq FROM " rows(account in accounts) as a {
+            account_id: uuid = uuid(*account),
+        } "
+        CROSS JOIN LATERAL (
+            SELECT e.seq FROM event e
+            WHERE e.account_id = a.account_id AND e.seq < $1
+            ORDER BY e.seq DESC
+            LIMIT 1) AS last"
+    );
+    let mut ends: BTreeMap<AccountId, Position> = BTreeMap::new();
+    for row in &query.fetch_all(pool).await? {
+        let seq = u64::try_from(row.try_get::<i64, _>("seq")?);
+        let seq = seq.map_err(|_| PgError::invalid("seq"))?;
+        ends.insert(row.id("account_id")?, Position::end_of(seq));
+    }
+    let end = |account: &AccountId| ends.get(account).copied().unwrap_or(Position::START);
+    Ok(accounts.iter().map(end).collect())
 }
 
 async fn list(pool: &PgPool, account: AccountId, request: EventRequest) -> PgResult<EventPage> {

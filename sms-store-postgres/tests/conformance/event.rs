@@ -39,7 +39,7 @@ async fn held_back(rig: &Rig, url: &str) {
     rig.message_that_left(&account, 2).await;
     let shown = rig.events(account.id).await;
     assert_eq!(shown.len(), 1, "the second may not be the next");
-    let end = rig.store().event_end().await.expect("read");
+    let end = rig.event_end(account.id).await;
     // The older transaction raises an event too, and commits last.
     let copy = "INSERT INTO event (seq, account_id, place, kinds, last_id, events)
          SELECT (SELECT base FROM event_base) + pg_current_xact_id()::text::bigint, account_id,
@@ -75,6 +75,31 @@ async fn not_held_back(rig: &Rig, url: &str) {
         connection.close().await.expect("the connection ends");
     }
     assert_eq!(rig.events(account.id).await.len(), 2);
+}
+
+/// As a database that has moved to another server eight million times.
+pub(crate) async fn positions_rise_up_to_the_largest_number(own: Own) {
+    let rig = own.rig(&own.store);
+    let account = rig.account(100).await;
+    rig.message_that_left(&account, 1).await;
+    let mut connection = PgConnection::connect(&own.url).await.expect("the server answers");
+    let far = "UPDATE event_base SET base = 9223372036854775807 - 1000000";
+    run(&mut connection, far).await;
+    connection.close().await.expect("the connection ends");
+    rig.message_that_left(&account, 2).await;
+    let end = rig.event_end(account.id).await;
+    rig.message_that_left(&account, 3).await;
+    let events = rig.events(account.id).await;
+    assert_eq!(events.len(), 3);
+    assert!(events.is_sorted_by(|one, next| one.position < next.position), "{events:?}");
+    assert!(events[1].position.commit > 1 << 62, "{events:?}");
+    for (event, rest) in events.iter().zip([&events[1..], &events[2..], &[]]) {
+        let text = event.position.to_string();
+        let after = ReadFrom::After(text.parse().expect("it is a position"));
+        assert_eq!(rig.event_page(account.id, events_from(after, 9)).await.items, rest);
+    }
+    let on = events_from(ReadFrom::After(end), 9);
+    assert_eq!(rig.event_page(account.id, on).await.items, events[2..]);
 }
 
 pub(crate) async fn a_database_on_another_server_goes_on_above_all_its_positions(own: Own) {

@@ -177,6 +177,7 @@ fn main() -> ExitCode {
     let own = [
         own!(2, dropped::a_dropped_command_leaves_no_transaction_open),
         own!(2, event::a_database_on_another_server_goes_on_above_all_its_positions),
+        own!(2, event::positions_rise_up_to_the_largest_number),
         own!(2, in_place::every_change_in_a_message_s_life_is_made_in_place),
         own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
         own!(1, schema::an_older_program_refuses_a_newer_schema_that_excludes_it),

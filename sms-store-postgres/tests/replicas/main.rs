@@ -3,6 +3,7 @@
 
 mod cache;
 mod clock;
+mod event_position;
 mod failover;
 mod rate_limit;
 mod silence;

@@ -14,6 +14,9 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use crate::disk::Disk;
 use crate::programs::{NOT_FOUND, find_programs, server_user};
 
+/// How many transactions have their states in one file of `pg_xact`, of 256 kB.
+const TRANSACTIONS_OF_SEGMENT: u32 = 1 << 20;
+
 /// Which durability settings a server uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
@@ -216,6 +219,28 @@ impl Server {
         mv.arg("-c")
             .arg(format!("mv data/pg_wal '{folder}/wal' && ln -s '{folder}/wal' data/pg_wal"));
         succeed(mv, "moving the write-ahead log");
+        self.start_again();
+    }
+
+    /// Has the server number its transactions from here on, as if it had run so many. The databases
+    /// are all that it has besides its own.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not start again.
+    pub async fn number_transactions_from(&self, databases: &[&str], first: u32) {
+        // Only rows that are frozen are seen by every number.
+        for database in ["postgres", "template1"].iter().chain(databases) {
+            run_at(&self.url(database), "VACUUM (FREEZE)".to_owned()).await;
+        }
+        self.stop(Stop::Fast);
+        let mut segment = self.place.command("dd");
+        let file = format!("of=data/pg_xact/{:04X}", first / TRANSACTIONS_OF_SEGMENT);
+        segment.args(["if=/dev/zero", "bs=262144", "count=1", &file]);
+        succeed(segment, "dd");
+        let mut reset = self.place.command(self.place.programs.join("pg_resetwal"));
+        reset.args(["-x", &first.to_string(), "-D", "data"]).stdout(Stdio::null());
+        succeed(reset, "pg_resetwal");
         self.start_again();
     }
 

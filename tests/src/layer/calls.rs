@@ -93,7 +93,7 @@ macro_rules! store_calls {
                     -> Result<EventPage, StoreError>;
                 event_get(account: AccountId, id: EventId)
                     -> Result<Option<LoggedEvent>, StoreError>;
-                event_end() -> Result<Position, StoreError>;
+                event_ends(accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError>;
                 events_after(accounts: Vec<(AccountId, Position)>)
                     -> Result<Vec<AccountId>, StoreError>;
                 events_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;

@@ -5,7 +5,7 @@
 //! a signal it asks several times, because a store may show an event only some time after its
 //! commit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -203,14 +203,18 @@ impl Hub {
             return Ok(());
         }
         let store = self.0.sms.store();
-        // First the end: whatever is found behind it is news for the next look.
-        let end = store.event_end().await?;
-        let found: BTreeSet<AccountId> = store.events_after(waiting).await?.into_iter().collect();
+        let found = store.events_after(waiting).await?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        // Before any stream reads: whatever comes behind an end is news for the next look.
+        let ends = store.event_ends(found.clone()).await?;
+        let ends: BTreeMap<AccountId, Position> = found.into_iter().zip(ends).collect();
         let mut seats = self.seats();
-        let places = seats.taken.values_mut();
-        for place in places.filter(|place| found.contains(&place.caller.account)) {
+        for place in seats.taken.values_mut() {
+            let Some(end) = ends.get(&place.caller.account) else { continue };
             if place.waits_after.take().is_some() {
-                place.news.send_replace(end);
+                place.news.send_replace(*end);
             }
         }
         Ok(())
