@@ -217,10 +217,11 @@ fn attention(facts: &Facts) -> Markup {
     if !failures.is_empty() {
         let count = u64::try_from(failures.len()).unwrap_or(u64::MAX);
         let more = if count == u64::from(MOST_FAILURES) { " or more" } else { "" };
-        let noun = if count == 1 { "message" } else { "messages" };
+        let (noun, were) =
+            if count == 1 { ("message", "It was") } else { ("messages", "They were") };
         items.push(html! {
             a href="/console/messages?status=failed" { (count) (more) " " (noun) " failed" }
-            " in the last day. They were refunded."
+            " in the last day. " (were) " refunded."
         });
     }
     items.extend(webhooks.iter().filter_map(endpoint_off));

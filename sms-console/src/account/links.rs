@@ -80,7 +80,9 @@ fn rows(links: &[Link], base: &LinkBase) -> Markup {
             html! { strong { (link.url) } },
             html! { code { (base.short_url(link.code)) } },
             html! {
-                a href={ "/console/messages/" (link.message) } { (number(link.contact_number)) }
+                a.number href={ "/console/messages/" (link.message) } {
+                    (number(link.contact_number))
+                }
             },
             html! { (whole(link.clicks)) },
             time_or(link.first_clicked_at, "Not opened"),
