@@ -63,8 +63,8 @@ impl ReplayRequest {
 
 impl AccountHandle {
     /// Sends an endpoint again what the event log has for it: at most 100,000 events, in the order
-    /// of the log. The answer says how many. They are sent in portions, beside new events and
-    /// without delaying them.
+    /// of the log. The answer says how many. They are sent in portions, and a new event waits for
+    /// one portion at most.
     ///
     /// # Errors
     ///
