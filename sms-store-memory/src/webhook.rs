@@ -13,7 +13,7 @@ use sms_core::webhook::attempt::{
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
 use sms_core::webhook::replay::{
-    PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
+    PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused, waits_for,
 };
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::sealing::SecretPlace;
@@ -189,7 +189,9 @@ impl WebhookStore for MemoryStore {
     async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
         let state = self.state();
         let mut due: Vec<(Timestamp, &Endpoint)> = state.replays().collect();
-        due.retain(|(next_at, one)| *next_at <= at && !state.deliveries.is_due(one.id, at));
+        due.retain(|(next_at, one)| {
+            *next_at <= at && !state.deliveries.is_due(one.id, waits_for(one, at))
+        });
         due.sort_unstable_by_key(|(_, one)| (one.replay.map(|replay| replay.next_at), one.id));
         Ok(due.into_iter().take(limit).map(|(_, endpoint)| endpoint.clone()).collect())
     }

@@ -7,7 +7,7 @@ use rusqlite::params;
 use sms_core::ids::{DeliveryId, EndpointId, EventId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::Endpoint;
-use sms_core::webhook::replay::{PortionPlan, PortionWrites};
+use sms_core::webhook::replay::{PortionPlan, PortionWrites, waits_for};
 
 use crate::db::Db;
 use crate::endpoint::{endpoint, select_endpoints};
@@ -30,7 +30,7 @@ impl Db {
         )?;
         let mut kept = Vec::new();
         for endpoint in due.drain(..) {
-            if kept.len() < limit && !self.has_due(endpoint.id, at)? {
+            if kept.len() < limit && !self.has_due(endpoint.id, waits_for(&endpoint, at))? {
                 kept.push(endpoint);
             }
         }

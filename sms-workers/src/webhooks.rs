@@ -24,7 +24,11 @@ pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
                 Ok(()) => match worker.sms.replays_go_on().await {
                     Ok(0) => worker.rest(Work::Webhooks).await,
                     Ok(_) => {}
-                    Err(error) => worker.failed("replaying events", &error).await,
+                    // Whoever has no replay does not wait for it.
+                    Err(error) => {
+                        tracing::warn!(error = %causes(&error), "replaying events failed; retrying");
+                        worker.rest(Work::Webhooks).await;
+                    }
                 },
                 Err(error) => worker.failed("claiming webhook deliveries", &error).await,
             }

@@ -11,7 +11,8 @@ use sms_core::store::CommitError;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::replay::{
-    EVERY, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused, Span,
+    DOWN_AFTER, EVERY, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
+    Span,
 };
 
 use crate::Rig;
@@ -192,6 +193,25 @@ scenarios! { Webhook;
         rig.ask_for_pause(&own, seconds(90)).await;
         assert_eq!((due(rig).await, next(rig).await), (vec![], Some(rig.now().plus(seconds(90)))));
         assert_eq!(rig.endpoint_now(&busy).await.replay, None);
+    }
+
+    /// While an endpoint fails, a replay waits until nothing waits for it: portions that fail would
+    /// switch it off, and end the replay.
+    async fn a_replay_waits_for_an_endpoint_that_is_down(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 10).await;
+        let claimed = rig.claim_any(10).await;
+        begin(rig, &endpoint).await;
+        rig.fail(&claimed[..9]).await;
+        let found = |due: Vec<Endpoint>| due.into_iter().map(|one| one.id).collect::<Vec<_>>();
+        assert_eq!(found(due(rig).await), [endpoint.id], "some failures are no reason to wait");
+        rig.fail(&claimed[9..]).await;
+        assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, DOWN_AFTER);
+        assert_eq!(due(rig).await, [], "all of them are tried again first");
+        rig.advance(seconds(3_600));
+        let again = rig.claim_any(10).await;
+        rig.succeed(&again[..1]).await;
+        assert_eq!(found(due(rig).await), [endpoint.id], "it is up again");
     }
 
     /// A replay begins only where no other is under way, on an endpoint that is on, and once for

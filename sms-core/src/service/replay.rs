@@ -101,7 +101,8 @@ impl AccountHandle {
         let next_at = self.sms.now();
         let replay = Replay { kinds, span, after, until: end, next_at };
         let begun = self.count(replay).await?;
-        let replay = begun.reached.map(|until| Replay { until, ..replay });
+        let until = begun.reached.filter(|_| begun.events > 0);
+        let replay = until.map(|until| Replay { until, ..replay });
         Ok(ReplayPlan { account: self.id, endpoint: endpoint.id, replay, begun })
     }
 
@@ -114,11 +115,12 @@ impl AccountHandle {
         Ok(found.ok_or_else(unknown)?.position)
     }
 
-    /// How many events a replay has, up to the most that it may have, and the last of them.
+    /// How many events a replay has, up to the most that it may have, and the last of them. Reads
+    /// no more of the log than a request may.
     async fn count(&self, replay: Replay) -> Result<ReplayBegun, Error> {
         let mut begun = ReplayBegun::NONE;
         let mut after = replay.after;
-        loop {
+        for pages in 1.. {
             let page = self.page(replay.kinds, ReadFrom::After(after), Limit::EXPORT).await?;
             for LoggedEvent { position, event } in page.items {
                 if !replay.includes(position, &event) {
@@ -133,7 +135,11 @@ impl AccountHandle {
                 Some(next) => after = next,
                 None => return Ok(begun),
             }
+            if let ControlFlow::Break(read) = begun.read(pages, after) {
+                return Ok(read);
+            }
         }
+        Ok(begun)
     }
 
     /// The last commit whose first event happened before `at`; 0 if there is none. Halves the log
@@ -212,6 +218,10 @@ impl Keyed<AccountHandle> {
 impl Sms {
     /// Goes on with replays whose next portion is due. Returns how many portions it wrote: their
     /// deliveries are due now. Call it when no other delivery is due.
+    ///
+    /// # Errors
+    ///
+    /// The last failure of the store. A replay that fails does not keep the others from going on.
     pub async fn replays_go_on(&self) -> Result<usize, Error> {
         let at = self.now();
         if !self.inner.replays.is_due(at) {
@@ -222,14 +232,21 @@ impl Sms {
         if next.is_none_or(|next| next > at) {
             return Ok(0);
         }
-        let mut written = 0;
+        let mut written = Ok(0);
         for endpoint in self.store().replays_due(at, AT_ONCE).await? {
             let Some(replay) = endpoint.replay else { continue };
-            let portion = self.portion(&endpoint, replay, at).await?;
-            self.store().replay_portion(portion).await?;
-            written += 1;
+            match self.go_on(&endpoint, replay, at).await {
+                Ok(()) => written = written.map(|count| count + 1),
+                Err(error) => written = Err(error),
+            }
         }
-        Ok(written)
+        written
+    }
+
+    async fn go_on(&self, endpoint: &Endpoint, replay: Replay, at: Timestamp) -> Result<(), Error> {
+        let portion = self.portion(endpoint, replay, at).await?;
+        self.store().replay_portion(portion).await?;
+        Ok(())
     }
 
     /// Reads the next portion of a replay.

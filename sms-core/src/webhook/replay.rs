@@ -15,6 +15,7 @@ use crate::event::position::Position;
 use crate::idempotency::Answer;
 use crate::page::Limit;
 use crate::time::Timestamp;
+use crate::webhook::endpoint::Endpoint;
 
 mod plan;
 
@@ -22,10 +23,21 @@ pub use plan::{PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused
 
 /// The most events of a replay.
 pub const MOST_EVENTS: usize = 100_000;
+/// The most pages of the log that a request reads to count its events. A page goes through at
+/// least 1,000 events of the log, and through up to 5,000 if few of them are asked for.
+pub const MOST_PAGES: usize = 200;
 /// The most events of a portion.
 pub const PORTION: Limit = Limit::REPLAY;
 /// How long after a portion the next one is due.
 pub const EVERY: Duration = Duration::from_millis(250);
+/// From this many failures in a row on, an endpoint seems to be down. Its replay waits then until
+/// nothing at all waits for the endpoint: portions that fail would soon switch it off.
+pub const DOWN_AFTER: u32 = 10;
+
+/// Up to when a delivery must be due for the replay of this endpoint to wait for it, at `at`.
+pub fn waits_for(endpoint: &Endpoint, at: Timestamp) -> Timestamp {
+    if endpoint.consecutive_failures >= DOWN_AFTER { Timestamp::from_millis(i64::MAX) } else { at }
+}
 
 /// The time in which events happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,9 +126,10 @@ fn position((commit, place): (u64, u32)) -> Position {
 pub struct ReplayBegun {
     /// How many events it has.
     pub events: usize,
-    /// The position of the last of them; `None` if it has none.
+    /// The position of the last of them, or how far the log was read; `None` if all of it was and
+    /// there are none.
     pub reached: Option<Position>,
-    /// Whether more events were asked for than a replay may have: those after `reached`.
+    /// Whether more events were asked for than a replay may have, or read: those after `reached`.
     pub has_more: bool,
 }
 
@@ -131,6 +144,15 @@ impl ReplayBegun {
             return ControlFlow::Break(Self { has_more: true, ..self });
         }
         ControlFlow::Continue(Self { events: self.events + 1, reached: Some(position), ..self })
+    }
+
+    /// Goes on after so many pages of the log, unless there were [`MOST_PAGES`]: then the answer
+    /// says how far they reached.
+    pub fn read(self, pages: usize, reached: Position) -> ControlFlow<Self, Self> {
+        if pages >= MOST_PAGES {
+            return ControlFlow::Break(Self { reached: Some(reached), has_more: true, ..self });
+        }
+        ControlFlow::Continue(self)
     }
 }
 

@@ -106,7 +106,8 @@ pub trait WebhookStore: Send + Sync {
 
     /// Up to `limit` endpoints whose replays go on at `at`, the longest due first: the next portion
     /// is due, the endpoint is on and not paused, and none of its deliveries can be claimed at
-    /// `at`. So new events never wait for more than one portion.
+    /// what [`waits_for`](super::replay::waits_for) says. So new events never wait for more than
+    /// one portion.
     async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError>;
 
     /// Writes a portion of a replay, as [`PortionPlan::settle`] decides for the endpoint and for

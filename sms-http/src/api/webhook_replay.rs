@@ -76,7 +76,7 @@ struct WebhookReplay {
     /// How many events are sent again, at most 100,000. Those that wait for the endpoint already
     /// are among them, and are not sent twice.
     events: u64,
-    /// The `position` of the last of them; null if there is none.
+    /// The `position` of the last of them, or how far the log was read; null if there is none.
     position: Option<String>,
     /// Whether there are more. Once these are sent, go on with `position` as `after`.
     has_more: bool,
@@ -106,10 +106,10 @@ impl WebhookReplayApi {
     /// Replay events
     ///
     /// Sends the endpoint again what the event log has for it: what it missed because it was
-    /// disabled or did not exist yet, or what you lost. At most 100,000 events, in the order of
-    /// `GET /events`, 50 at a time and some 200 a second, whenever nothing else is due for the
-    /// endpoint: a replay does not delay new events. Each has a new delivery, and the id and the
-    /// bytes that it had at first.
+    /// disabled or did not exist yet, or what you lost. At most 100,000 events, oldest first, 50 at
+    /// a time and some 200 a second, whenever nothing else is due for the endpoint: a new event
+    /// waits for 50 at most. After 10 failures in a row it goes on once nothing waits for the
+    /// endpoint. Each event has a new delivery, and the id and the bytes that it had at first.
     #[oai(path = "/:id/replay", method = "post", operation_id = "webhook_replay")]
     async fn replay(
         &self,

@@ -9,7 +9,7 @@ use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::Endpoint;
 use sms_core::webhook::replay::{
-    PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
+    DOWN_AFTER, PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
 };
 use sqlx::{PgConnection, PgPool};
 
@@ -45,11 +45,14 @@ pub(super) async fn due(pool: &PgPool, at: Timestamp, limit: usize) -> PgResult<
          WHERE replay_at <= $1 AND disabled_reason IS NULL
              AND (paused_until IS NULL OR paused_until <= $1)
              AND NOT EXISTS (SELECT FROM delivery d
-                             WHERE d.endpoint_id = e.id AND d.run = e.run AND d.claimable_at <= $1)
+                             WHERE d.endpoint_id = e.id AND d.run = e.run
+                                 AND d.claimable_at <= CASE WHEN e.consecutive_failures >= $3
+                                     THEN 'infinity'::timestamptz ELSE $1 END)
          ORDER BY replay_at, id LIMIT $2",
     )
     .bind(time(at))
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .bind(i64::from(DOWN_AFTER))
     .fetch_all(pool)
     .await?;
     rows.iter().map(read_endpoint).collect()

@@ -96,6 +96,12 @@ impl ReplayFields {
 
 /// What a replay does, once it has begun.
 pub(super) fn begun(replay: &ReplayBegun) -> Markup {
+    if replay.events == 0 && replay.has_more {
+        let more = html! {
+            p { "None of the first million events of the log is one of these. Choose a later time." }
+        };
+        return notice(Notice::Info, &more);
+    }
     if replay.events == 0 {
         let nothing = html! { p { "There is nothing to send again: the log has no such event." } };
         return notice(Notice::Info, &nothing);

@@ -177,3 +177,11 @@ fn a_replay_and_its_answer_read_the_same_after_they_were_kept() {
         assert_eq!(ReplayBegun::from(begun.kept()), begun);
     }
 }
+
+#[test]
+fn a_replay_that_finds_little_in_a_long_log_says_how_far_it_looked() {
+    let few = ReplayBegun { events: 1, reached: Some(at(3)), has_more: false };
+    assert_eq!(few.read(MOST_PAGES - 1, at(7)), ControlFlow::Continue(few));
+    let ended = ReplayBegun { events: 1, reached: Some(at(7)), has_more: true };
+    assert_eq!(few.read(MOST_PAGES, at(7)), ControlFlow::Break(ended));
+}
