@@ -10,7 +10,7 @@ use super::campaign::{address, kept_as};
 use super::choices::Choices;
 use crate::form::{Choice, FieldTroubles, Form};
 use crate::format::{counted_as, credits};
-use crate::key::{key_of, new_key};
+use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, submit};
 use crate::part::counter::{Price, counter, counter_regions};
 use crate::part::dear::plain;
@@ -235,7 +235,10 @@ async fn create(visit: AccountVisit) -> Outcome {
     };
     match made {
         Ok(made) => Ok(Reply::moved(address(made.value.id)).saying(Said::DraftSaved)),
-        Err(error) => again(&visit, draft, &sent, &error).await,
+        Err(error) => {
+            let key = key_again(&form, &error);
+            again(&visit, Draft::New(&key), &sent, &error).await
+        }
     }
 }
 
