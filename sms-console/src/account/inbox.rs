@@ -68,7 +68,8 @@ async fn step(visit: AccountVisit) -> Outcome {
     match visit.handle().send(request).await {
         Ok(sent) if sent.messages.is_empty() => {
             let said = "This number cannot be texted. Nothing was sent.";
-            again(&visit, number, answer, &alert(said)).await
+            // Under the same key the service would say so again, even after an opt-in.
+            again(&visit, number, Answer { key: new_key(), ..answer }, &alert(said)).await
         }
         Ok(_) => {
             let back = address::conversation(number, visit.queries());
