@@ -32,7 +32,6 @@ const root = /** @type {HTMLElement} */ (document.getElementById('import'));
 const form = /** @type {HTMLFormElement} */ (root.querySelector('form'));
 const file = /** @type {HTMLInputElement} */ (form.elements.namedItem('file'));
 const place = `import of ${root.dataset.owner}`;
-const csrf = valueOf(form, 'csrf');
 const problems = document.createElement('div');
 problems.hidden = true;
 
@@ -65,7 +64,7 @@ async function chooseColumns(sheet) {
   const { file: name, header, rows } = sheet;
   const sample = rows.slice(0, 4).map((row) => row.cells);
   const asked = new FormData();
-  asked.set('csrf', csrf);
+  asked.set('csrf', csrf());
   asked.set('list', root.dataset.list ?? '');
   asked.set('sheet', JSON.stringify({ file: name, header, rows: rows.length, sample }));
   await showColumns(sheet, asked);
@@ -116,7 +115,7 @@ async function run(sheet, state) {
       stateWrite(state);
     }
     const asked = new FormData();
-    asked.set('csrf', csrf);
+    asked.set('csrf', csrf());
     asked.set('report', JSON.stringify(state.report));
     show(await fragment('report', asked));
     sessionStorage.removeItem(place);
@@ -132,7 +131,9 @@ async function send(portion, { columns, list, key, done }) {
   });
   const response = await ask('/console/api/v1/contacts/import', {
     headers: {
-      'Content-Type': 'application/json', 'X-CSRF-Token': csrf, 'Idempotency-Key': `${key}-${done}`,
+      'Content-Type': 'application/json',
+      'X-CSRF-Token': csrf(),
+      'Idempotency-Key': `${key}-${done}`,
     },
     body,
   });
@@ -266,10 +267,10 @@ function fill(where, words) {
   }
 }
 
-/** @param {HTMLFormElement} where @param {string} name */
-function valueOf(where, name) {
-  const control = where.elements.namedItem(name);
-  return control instanceof HTMLInputElement ? control.value : '';
+/** The token of the session. Signing in again in another tab changes it on this page, too. */
+function csrf() {
+  const field = document.querySelector('input[name="csrf"]');
+  return field instanceof HTMLInputElement ? field.value : '';
 }
 
 /** @param {number} count */
