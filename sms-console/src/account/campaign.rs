@@ -34,7 +34,6 @@ pub(crate) fn places() -> Vec<Place> {
     ]
 }
 
-/// The campaign that an address names.
 /// The address of a campaign.
 pub(super) fn address(id: CampaignId) -> String {
     format!("{CAMPAIGNS}/{id}")

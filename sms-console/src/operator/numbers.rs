@@ -118,7 +118,7 @@ fn actions(number: &Number, csrf: &str) -> Markup {
     };
     html! {
         div.actions {
-            form method="post" action={ (PATH) "/" (id) "/check-in" } data-once {
+            form method="post" action={ (PATH) "/" (id) "/check-in" } {
                 input type="hidden" name="csrf" value=(csrf);
                 (check_in)
             }

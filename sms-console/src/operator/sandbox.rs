@@ -102,7 +102,7 @@ fn clock(visit: &Visit) -> Markup {
             h2 { "The clock" }
             @if visit.desk.sandbox.is_some() {
                 p { (full_time(visit.now())) }
-                form.actions method="post" action=(CLOCK) data-once {
+                form.actions method="post" action=(CLOCK) {
                     input type="hidden" name="csrf" value=(visit.csrf());
                     @for (words, seconds) in PASSING {
                         (submit(words).sending("seconds", seconds.to_string()))

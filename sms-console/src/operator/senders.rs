@@ -147,7 +147,7 @@ fn actions(name: &SenderName, which: Which, csrf: &str) -> Markup {
 fn rejection(name: &SenderName, id: &str, which: Which, csrf: &str) -> Markup {
     let reason = reason_field().id(format!("reason-{}", name.id));
     let content = html! {
-        form method="post" action={ (PATH) "/" (name.id) "/reject" } data-once {
+        form method="post" action={ (PATH) "/" (name.id) "/reject" } {
             input type="hidden" name="csrf" value=(csrf);
             input type="hidden" name="status" value=(which.as_str());
             input type="hidden" name="value" value=(name.value);

@@ -28,7 +28,7 @@ pub struct FormShell<'a> {
 pub fn form(shell: &FormShell<'_>) -> Markup {
     let FormShell { label, to, csrf, problems, fields, buttons } = shell;
     html! {
-        form.form method="post" action=(to) aria-label=(label) data-once {
+        form.form method="post" action=(to) aria-label=(label) {
             input type="hidden" name="csrf" value=(csrf);
             (problems)
             (fields)
