@@ -52,9 +52,9 @@ async fn create(visit: AccountVisit) -> Outcome {
             let shown = secret_dialog(&secret, PATH);
             Ok(page(&visit, &Adding::fresh(), Some(shown)).await?.into())
         }
-        Err(error @ (Error::Invalid(_) | Error::WebhookLimitReached)) => {
-            Ok(Reply::Again(page(&visit, &Adding::again(fields, &form, &error), None).await?))
-        }
+        Err(
+            error @ (Error::Invalid(_) | Error::WebhookLimitReached | Error::IdempotencyConflict),
+        ) => Ok(Reply::Again(page(&visit, &Adding::again(fields, &form, &error), None).await?)),
         Err(other) => Err(other.into()),
     }
 }

@@ -37,6 +37,9 @@ pub fn in_words(error: &Error) -> String {
             credits(*needed),
             credits(*balance)
         ),
+        Error::IdempotencyConflict => "You have sent something else from this form already, and \
+                                       this was not done. Send again to do this too."
+            .to_owned(),
         Error::Store(_) | Error::Seal(_) => {
             "the server could not do this just now; try again in a moment".to_owned()
         }
