@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -22,24 +23,32 @@ pub struct Place {
     pattern: &'static str,
     handler: Handler,
     most_bytes: Option<usize>,
+    most_time: Option<Duration>,
 }
 
 impl Place {
     /// A page.
     pub fn get(pattern: &'static str, handler: Handler) -> Self {
-        Self { method: Method::GET, pattern, handler, most_bytes: None }
+        Self { method: Method::GET, pattern, handler, most_bytes: None, most_time: None }
     }
 
     /// What a form does. The handler is called only for a form that brings the token of its
     /// session.
     pub fn post(pattern: &'static str, handler: Handler) -> Self {
-        Self { method: Method::POST, pattern, handler, most_bytes: None }
+        Self { method: Method::POST, pattern, handler, most_bytes: None, most_time: None }
     }
 
     /// Takes forms of up to so many bytes.
     #[must_use]
     pub fn most_bytes(mut self, bytes: usize) -> Self {
         self.most_bytes = Some(bytes);
+        self
+    }
+
+    /// May take as long as this to answer.
+    #[must_use]
+    pub fn most_time(mut self, time: Duration) -> Self {
+        self.most_time = Some(time);
         self
     }
 
@@ -56,6 +65,11 @@ impl Place {
     /// The largest form in bytes; `None` for as many as the server takes elsewhere.
     pub fn body_limit(&self) -> Option<usize> {
         self.most_bytes
+    }
+
+    /// How long it may take to answer; `None` for as long as the server waits elsewhere.
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.most_time
     }
 
     /// The names that the pattern leaves open, in their order.

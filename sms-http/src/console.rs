@@ -178,9 +178,14 @@ pub(crate) fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
         all = all.with_body_bytes(Method::POST, small.to_owned(), session::MOST_BYTES);
     }
     for place in sms_console::places() {
+        let path = || (place.method().clone(), place.pattern().to_owned());
         if let Some(bytes) = place.body_limit() {
-            let (method, pattern) = (place.method().clone(), place.pattern().to_owned());
+            let (method, pattern) = path();
             all = all.with_body_bytes(method, pattern, bytes);
+        }
+        if let Some(time) = place.time_limit() {
+            let (method, pattern) = path();
+            all = all.with_handler_timeout(method, pattern, time);
         }
     }
     for (method, pattern, bytes) in limits.body_bytes_of {

@@ -29,11 +29,14 @@ const SHOWN: [&str; 3] = ["from", "to", "body"];
 const PASSING: [(&str, u64); 4] =
     [("One minute passes", 60), ("One hour", 3_600), ("One day", 86_400), ("30 days", 2_592_000)];
 
+/// How long it may take to do everything that falls due: as long as in the operator's API.
+const LONGEST_PASSING: Duration = Duration::from_mins(10);
+
 pub(super) fn places() -> Vec<Place> {
     vec![
         Place::get(PATH, operator(show)),
         Place::post(INBOUND, operator(inbound)),
-        Place::post(CLOCK, operator(advance)),
+        Place::post(CLOCK, operator(advance)).most_time(LONGEST_PASSING),
     ]
 }
 
