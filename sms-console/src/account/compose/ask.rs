@@ -99,7 +99,7 @@ fn changed(agreed: u64, quote: &Quote) -> Markup {
         Notice::Warn,
         &html! {
             "The price has changed: it was " (credits(agreed)) ", and it is "
-            (credits(quote.credits)) " now. Nothing was sent."
+            (credits(quote.credits)) " now. Send it if you agree to that."
         },
     )
 }
