@@ -139,7 +139,12 @@ async fn send_again(visit: AccountVisit) -> Outcome {
     };
     match begun {
         Ok(begun) => Ok(page(&visit, &Shown::with(replay::begun(&begun.value))).await?.into()),
-        Err(error @ (Error::Invalid(_) | Error::WebhookDisabled | Error::ReplayUnderWay)) => {
+        Err(
+            error @ (Error::Invalid(_)
+            | Error::IdempotencyConflict
+            | Error::WebhookDisabled
+            | Error::ReplayUnderWay),
+        ) => {
             let (problems, troubles) = problems_of(&error, replay::FIELDS);
             let key = key_again(&form, &error);
             let replaying = Replaying::Again { fields, key, problems, troubles };
