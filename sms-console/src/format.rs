@@ -65,22 +65,6 @@ pub fn full_name(first: Option<&str>, last: Option<&str>) -> String {
     names.join(" ")
 }
 
-/// A size: 9,120 bytes, 24 KB.
-pub fn bytes(count: u64) -> String {
-    if count < 10_000 {
-        format!("{} bytes", whole(count))
-    } else {
-        format!("{} KB", whole((count + 512) / 1_024))
-    }
-}
-
-/// A link from data: only addresses of the web and of this server are followed.
-pub fn safe_address(address: &str) -> Option<&str> {
-    let is_own = address.starts_with('/') && !address.starts_with("//");
-    let is_web = address.starts_with("https://") || address.starts_with("http://");
-    (is_own || is_web).then_some(address)
-}
-
 /// The whole date and time in words.
 pub fn full_time(at: Timestamp) -> String {
     let local = london::shown(at);
@@ -196,7 +180,6 @@ mod tests {
         assert_eq!(counted(2_000, "message"), "2,000 messages");
         assert_eq!(counted_as(2, "person", "people"), "2 people");
         assert_eq!(worded("given_up"), "Given up");
-        assert_eq!((bytes(9_999), bytes(24_576)), ("9,999 bytes".to_owned(), "24 KB".to_owned()));
     }
 
     #[test]
@@ -226,18 +209,5 @@ mod tests {
         assert_eq!(to_field(summer), "2026-07-01T08:00");
         assert_eq!(from_field("2026-13-01T08:00"), None);
         assert_eq!(from_field(""), None);
-    }
-
-    #[test]
-    fn only_addresses_of_the_web_and_of_this_server_are_followed() {
-        for (address, is_safe) in [
-            ("https://example.com", true),
-            ("/console/inbox", true),
-            ("//example.com", false),
-            ("javascript:alert(1)", false),
-            ("data:text/html,x", false),
-        ] {
-            assert_eq!(safe_address(address).is_some(), is_safe, "{address}");
-        }
     }
 }

@@ -150,13 +150,6 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// What helps to fill it in, with more than words.
-    #[must_use]
-    pub fn hint_markup(mut self, hint: Markup) -> Self {
-        self.hint = Some(hint);
-        self
-    }
-
     /// What is wrong with it.
     #[must_use]
     pub fn trouble<T: Into<Cow<'a, str>>>(mut self, trouble: Option<T>) -> Self {
