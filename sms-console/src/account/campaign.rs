@@ -223,8 +223,9 @@ fn questions(campaign: &Campaign, csrf: &str) -> Markup {
         sent: &[],
     };
     html! {
+        // Another tab may launch the draft while this one shows it.
         @if campaign.launch.is_none() { (confirm(&deleting)) }
-        @else { (confirm(&cancelling)) }
+        (confirm(&cancelling))
     }
 }
 

@@ -344,12 +344,17 @@ fn fields(
     troubles: &FieldTroubles,
 ) -> Markup {
     let chosen = shown.list.map(|list| list.to_string()).unwrap_or_default();
+    let mut senders = choices.sender_options();
+    if senders.iter().all(|(value, _)| *value != shown.sender) {
+        // Rejected since: saving the draft does not change who it comes from.
+        senders.push((shown.sender.clone(), format!("{} (not approved)", shown.sender)));
+    }
     html! {
         (Field::text("name", "Name").required().longest(*NAME_CHARACTERS.end())
             .hint("Only you see it.").value(&shown.name).trouble(troubles.get("name")))
         (Field::select("list_id", "Audience", choices.list_options("Choose a list")).required()
             .value(chosen).trouble(troubles.get("list_id")))
-        (Field::select("sender", "Send from", choices.sender_options()).value(&shown.sender)
+        (Field::select("sender", "Send from", senders).value(&shown.sender)
             .trouble(troubles.get("sender")))
         div.stack-tight {
             div #draft-body { (body_field(shown, troubles)) }

@@ -23,8 +23,7 @@ pub use plan::{PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused
 
 /// The most events of a replay.
 pub const MOST_EVENTS: usize = 100_000;
-/// The most pages of the log that a request reads to count its events. A page goes through at
-/// least 1,000 events of the log, and through up to 5,000 if few of them are asked for.
+/// The most pages of the log that a request reads to count its events.
 pub const MOST_PAGES: usize = 200;
 /// The most events of a portion.
 pub const PORTION: Limit = Limit::REPLAY;

@@ -98,7 +98,7 @@ impl ReplayFields {
 pub(super) fn begun(replay: &ReplayBegun) -> Markup {
     if replay.events == 0 && replay.has_more {
         let more = html! {
-            p { "None of the first million events of the log is one of these. Choose a later time." }
+            p { "The log is long, and its first part has no such event. Choose a later time." }
         };
         return notice(Notice::Info, &more);
     }
