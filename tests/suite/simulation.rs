@@ -52,6 +52,7 @@ fn all_that_the_simulation_means_to_try_happens() {
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
     let Tally { moved, senderless, late_answers, held, given_back, .. } = total.tally;
     let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
+    let Tally { events, events_removed, followed, held_back, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
         (replays, "a repeated request"),
@@ -78,6 +79,10 @@ fn all_that_the_simulation_means_to_try_happens() {
         (links, "a tracked link"),
         (hits, "a hit on a link"),
         (rents, "rent"),
+        (events, "an event"),
+        (events_removed, "a removal of an old event"),
+        (followed, "an event that a follower sees"),
+        (held_back, "a page without the events that are still hidden"),
         (deliveries, "a delivery"),
         (attempts, "an attempt"),
         (pauses, "a pause of an endpoint"),
@@ -133,7 +138,8 @@ fn a_second_refund_is_seen() {
 #[test]
 fn a_message_that_leaves_before_its_time_is_seen() {
     let what = violation(Sabotage::ClaimsEarly).what;
-    assert!(what.contains("before its time") || what.contains("and can be at"), "{what}");
+    let early = what.contains("before its time") || what.contains("and can be at");
+    assert!(early || what.contains("of itself and must tell"), "{what}");
 }
 
 #[test]
@@ -233,4 +239,42 @@ fn a_held_message_that_nobody_claims_when_its_worker_died_is_seen() {
 fn a_send_that_is_accepted_on_old_facts_is_seen() {
     let what = violation(Sabotage::AcceptsOnOldFacts).what;
     assert!(what.contains("must meet Some(Stale)"), "{what}");
+}
+
+#[test]
+fn an_event_that_is_not_in_the_log_is_seen() {
+    let what = violation(Sabotage::OmitsFromLog).what;
+    assert!(what.contains("events made") && what.contains("entries in the log"), "{what}");
+}
+
+#[test]
+fn an_event_that_is_in_the_log_twice_is_seen() {
+    let what = violation(Sabotage::LogsTwice).what;
+    assert!(what.contains("events made") && what.contains("entries in the log"), "{what}");
+}
+
+#[test]
+fn an_event_whose_position_changes_is_seen() {
+    let what = violation(Sabotage::MovesEvents).what;
+    let moved = what.contains("and must be") || what.contains("is shown for");
+    assert!(moved || what.contains("the log of"), "{what}");
+}
+
+#[test]
+fn an_event_in_the_log_of_another_account_is_seen() {
+    let what = violation(Sabotage::LeaksEvents).what;
+    let leaked = what.contains("were logged that nothing raised");
+    assert!(leaked || what.contains("entries in the log"), "{what}");
+}
+
+#[test]
+fn an_event_that_is_shown_before_an_earlier_one_is_seen_by_a_follower() {
+    let what = violation(Sabotage::SkipsHorizon).what;
+    assert!(what.starts_with("a follower of") && what.contains("missed Some("), "{what}");
+}
+
+#[test]
+fn an_event_that_is_removed_before_its_time_is_seen() {
+    let what = violation(Sabotage::TidiesEarly).what;
+    assert!(what.contains("was removed: it was raised at"), "{what}");
 }

@@ -9,6 +9,7 @@ use sms_core::Sms;
 use sms_core::clock::ManualClock;
 use sms_core::inbound::InboundMessage;
 use sms_core::message::Body;
+use sms_core::page::Limit;
 use sms_core::route::RouteName;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
@@ -20,6 +21,7 @@ use super::chance::Chance;
 use super::dice::Dice;
 use super::executor::{Executor, Label, Polled, Role};
 use super::fault::Shaky;
+use super::haze::Haze;
 use super::inventory::read_all;
 use super::network::{Network, Watched, bring, send_insistence};
 use super::receiver::Receiver;
@@ -85,8 +87,10 @@ impl Driver {
             None => beneath,
         };
         let trace = Trace::new(settings.voice);
-        let world = Arc::new(World::new(clock.clone(), books, dice.fork(), trace));
-        let stage = Arc::new(Layered(Stage::new(world.clone(), beneath)));
+        let log = beneath.clone();
+        let world = Arc::new(World::new(clock.clone(), books, log, dice.fork(), trace));
+        let haze = Haze::new(world.clone(), beneath, settings.sabotage);
+        let stage = Arc::new(Layered(Stage::new(world.clone(), Arc::new(Layered(haze)))));
         let store: Arc<dyn Store> = Arc::new(Layered(Shaky::new(world.clone(), stage)));
         let mut driver = Self {
             settings,
@@ -239,6 +243,16 @@ impl Driver {
         let replica = self.dice.below(REPLICAS);
         let task = chore.run(self.world.clone(), self.replicas[replica].clone());
         self.start(chore.name(), Role::Worker, replica, task.boxed())
+    }
+
+    /// Starts a task in which a follower goes on to the end of the event log.
+    pub(super) fn start_following(&mut self, follower: usize) -> Step {
+        let replica = self.dice.below(REPLICAS);
+        let caller = Caller { world: self.world.clone(), sms: self.replicas[replica].clone() };
+        let task = async move {
+            while caller.follow_events(follower, Limit::default()).await == Some(true) {}
+        };
+        self.start("follow events to the end", Role::User, replica, task.boxed())
     }
 
     /// Starts a task that brings the network's news, if any is due.

@@ -52,6 +52,24 @@ impl Driver {
             let promised = &state.air.promised;
             all_ended(&state.model, |id| promised.contains(&id))
         });
+        result.or_else(|what| self.broken(what))?;
+        self.end_following()
+    }
+
+    /// Has all followers of the event log go on to its end.
+    fn end_following(&mut self) -> Step {
+        let count = self.world.with(|state| state.followers.len());
+        for follower in 0..count {
+            self.start_following(follower)?;
+        }
+        self.run_ready()?;
+        let result = self.world.with(|state| {
+            let model = &state.model;
+            state.followers.iter().try_for_each(|follower| {
+                let log = model.log_of(follower.account).ok_or("a log vanished")?;
+                follower.check_end(log)
+            })
+        });
         result.or_else(|what| self.broken(what))
     }
 

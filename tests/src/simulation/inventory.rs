@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use sms_core::contact::ContactFilter;
 use sms_core::conversation::ConversationFilter;
+use sms_core::event::kinds::Kinds;
+use sms_core::event::log::{EventRequest, ReadFrom};
+use sms_core::event::position::Position;
 use sms_core::ids::AccountId;
 use sms_core::link::LinkFilter;
 use sms_core::message::MessageFilter;
@@ -59,7 +62,23 @@ async fn read_account(
         Period { from: hours(100), to: hours(3).plus(Duration::from_millis(1_234)) },
     ];
     store.statistics_within(id, &periods).await?;
-    Ok(ledger.len() + messages.len() + campaigns.len() + links.len())
+    let events = read_events(store, id).await?;
+    Ok(ledger.len() + messages.len() + campaigns.len() + links.len() + events)
+}
+
+async fn read_events(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
+    let ends = store.event_ends(vec![id]).await?;
+    let (kinds, limit) = (Kinds::all(), Limit::default());
+    let (mut count, mut from) = (0, ReadFrom::After(Position::START));
+    loop {
+        let page = store.event_list(id, EventRequest { kinds, from, limit }).await?;
+        for logged in &page.items {
+            store.event_get(id, logged.event.id).await?;
+            count += usize::from(ends.iter().any(|end| logged.position <= *end));
+        }
+        let Some(next) = page.next else { return Ok(count) };
+        from = ReadFrom::After(next);
+    }
 }
 
 async fn read_people(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {

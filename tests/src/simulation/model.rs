@@ -38,6 +38,7 @@ mod commit;
 mod conversation;
 mod delivery;
 mod endpoint;
+mod event_log;
 mod hand_over;
 mod inbound;
 mod keyword;
@@ -62,8 +63,8 @@ pub use claim::ClaimSeen;
 pub use comeback::CancelSeen;
 pub use commit::Commit;
 pub use record::{
-    AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, FirstSend,
-    InboxModel, MessageModel, Reading, SegmentsModel, Thread,
+    AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, Entry, FirstSend,
+    InboxModel, LogModel, MessageModel, Reading, SegmentsModel, Thread,
 };
 pub use sending::SendSeen;
 
@@ -72,6 +73,8 @@ pub use sending::SendSeen;
 pub struct Moment<'a> {
     /// The store itself.
     pub books: &'a dyn Store,
+    /// The event log as the store shows it, with a defect if it has one.
+    pub log: &'a dyn Store,
     /// What the clock shows.
     pub now: Timestamp,
     /// The step.
@@ -156,6 +159,14 @@ pub struct Tally {
     pub hits: u64,
     /// Periods of rent taken.
     pub rents: u64,
+    /// Events that were logged.
+    pub events: u64,
+    /// Events that were removed because they were old.
+    pub events_removed: u64,
+    /// Events that followers of the log saw.
+    pub followed: u64,
+    /// Pages of the log that ended before events which were not shown yet.
+    pub held_back: u64,
     /// Webhook deliveries made.
     pub deliveries: u64,
     /// Attempts recorded.
@@ -197,6 +208,10 @@ impl Tally {
             links: self.links + other.links,
             hits: self.hits + other.hits,
             rents: self.rents + other.rents,
+            events: self.events + other.events,
+            events_removed: self.events_removed + other.events_removed,
+            followed: self.followed + other.followed,
+            held_back: self.held_back + other.held_back,
             deliveries: self.deliveries + other.deliveries,
             attempts: self.attempts + other.attempts,
             switched_off: self.switched_off + other.switched_off,

@@ -24,6 +24,8 @@ use crate::layer::{
     ReceiptLayer, SendingLayer, WebhookLayer, passes_on,
 };
 
+mod event_log;
+
 /// A defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sabotage {
@@ -67,6 +69,18 @@ pub enum Sabotage {
     KeepsHeldForEver,
     /// The store records the wrong route for one inbound message in ten.
     MixesUpRoutes,
+    /// The event log lacks the events of one commit in twenty.
+    OmitsFromLog,
+    /// The event log has the events of one commit in twenty twice, at different positions.
+    LogsTwice,
+    /// One read in ten of the event log finds the events of one commit in twenty elsewhere.
+    MovesEvents,
+    /// The event log of each account has the events that one commit in twenty raised for others.
+    LeaksEvents,
+    /// The store shows events although those of a commit before them are still hidden.
+    SkipsHorizon,
+    /// The store removes events that are an hour old.
+    TidiesEarly,
 }
 
 /// A store with one defect.
@@ -218,7 +232,7 @@ impl Layer for Saboteur {
 
 passes_on! {
     Saboteur:
-    AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer EventLayer HealthLayer
+    AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer HealthLayer
     IdempotencyLayer KeywordLayer ListLayer OptOutLayer SenderNameLayer SessionLayer
     StatisticsLayer TemplateLayer
 }

@@ -20,6 +20,7 @@ use crate::layer::{
 mod campaign;
 mod contact;
 mod conversation;
+mod event;
 mod inbound;
 mod keyword;
 mod link;
@@ -68,7 +69,7 @@ impl Layer for Stage {
     }
 }
 
-passes_on! { Stage: EventLayer HealthLayer SessionLayer StatisticsLayer TemplateLayer }
+passes_on! { Stage: HealthLayer SessionLayer StatisticsLayer TemplateLayer }
 
 /// The answer of a command that took effect or failed, apart from that to a repetition, which
 /// changed nothing.

@@ -85,6 +85,11 @@ impl fmt::Display for Summary {
              claim; {} given back",
             tally.claims, tally.takeovers, tally.held, tally.given_back
         )?;
+        writeln!(
+            f,
+            "{} events, {} seen by followers, {} removed; {} pages held back",
+            tally.events, tally.followed, tally.events_removed, tally.held_back
+        )?;
         write!(
             f,
             "{} deliveries, {visits} calls of receivers, {} recorded, {} endpoints switched off",

@@ -12,9 +12,10 @@ use async_trait::async_trait;
 use tokio::runtime::Handle;
 
 use super::chance::Chance;
-use crate::layer::Answer;
+use super::own_positions::{Calls, OwnPositions};
 use crate::layer::calls::store_calls;
 use crate::layer::prelude::*;
+use crate::layer::{Answer, Layered};
 
 /// Calls whose answers need not agree: most count internal work of a store, and the last may be a
 /// few seconds old.
@@ -77,6 +78,7 @@ pub struct Twin {
     other: Other,
     difference: Difference,
     chance: Chance,
+    calls: Arc<Calls>,
 }
 
 impl Twin {
@@ -87,7 +89,10 @@ impl Twin {
         difference: Difference,
         chance: Chance,
     ) -> Self {
-        Self { first, other, difference, chance }
+        let Other { store, runtime, option } = other;
+        let calls = Arc::new(Calls::default());
+        let store = Arc::new(Layered(OwnPositions::new(first.clone(), store, calls.clone())));
+        Self { first, other: Other { store, runtime, option }, difference, chance, calls }
     }
 }
 
@@ -108,6 +113,8 @@ macro_rules! twin {
                         let other = runtime.block_on(store.$name($($arg),*));
                         self.chance.turn_to(&drawn);
                         self.difference.note(stringify!($name), &first, &other);
+                        let ended = self.calls.end(&*self.first).await;
+                        self.difference.note("the end of a call", &ended, &Ok(()));
                         first
                     }
                 )*

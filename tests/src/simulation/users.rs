@@ -23,6 +23,7 @@ mod account;
 mod book;
 mod caller;
 mod campaign;
+mod event;
 mod inbox;
 mod look;
 mod send;
@@ -32,6 +33,7 @@ mod webhook;
 pub use book::BookDeed;
 pub use caller::Caller;
 pub use campaign::Spread;
+pub use event::EventDeed;
 pub use inbox::KeywordDeed;
 pub use webhook::EndpointDeed;
 
@@ -102,6 +104,8 @@ pub enum Deed {
     Webhook(AccountId, EndpointDeed),
     /// Sends a delivery again.
     Retry(AccountId, EndpointId, DeliveryId),
+    /// Something with the event log.
+    Events(EventDeed),
 }
 
 /// An earlier request with a key, to repeat.
@@ -140,6 +144,7 @@ impl Deed {
             (2, 22),
             (3, 23),
             (1, 24),
+            (12, 25),
         ]);
         world.with(|state| {
             let accounts: Vec<AccountId> = state.model.accounts.keys().copied().collect();
@@ -200,6 +205,7 @@ impl Deed {
                 21 => Self::Follow(dice.pick(state.model.recent_links.items())?),
                 24 if dice.percent(40) => Self::Rehearse(account?),
                 4 | 24 => Self::Look(account?),
+                25 => Self::Events(EventDeed::draw(dice, state, account?)),
                 _ => {
                     let (owner, endpoint, delivery) =
                         dice.pick(state.model.recent_deliveries.items())?;
@@ -240,6 +246,7 @@ impl Deed {
             Self::Follow(_) => "follow a link",
             Self::Webhook(_, deed) => deed.name(),
             Self::Retry(..) => "send a delivery again",
+            Self::Events(deed) => deed.name(),
         }
     }
 
@@ -275,6 +282,7 @@ impl Deed {
             Self::Follow(code) => caller.follow(code).await,
             Self::Webhook(account, deed) => caller.webhook(account, deed).await,
             Self::Retry(account, endpoint, id) => caller.retry(account, endpoint, id).await,
+            Self::Events(deed) => caller.events(deed).await,
         }
     }
 }

@@ -18,6 +18,7 @@ use sms_core::time::Timestamp;
 use super::air::Air;
 use super::dice::Dice;
 use super::executor::TaskId;
+use super::follower::Follower;
 use super::model::{Check, Model, Moment};
 use super::trace::{Detail, Line, Trace};
 use super::visits::Visits;
@@ -35,6 +36,7 @@ pub enum Weather {
 pub struct World {
     clock: Arc<ManualClock>,
     books: Arc<dyn Store>,
+    log: Arc<dyn Store>,
     state: Mutex<State>,
 }
 
@@ -59,6 +61,8 @@ pub struct State {
     pub air: Air,
     /// The webhook receivers.
     pub visits: Visits,
+    /// Those who follow the event log.
+    pub followers: Vec<Follower>,
     /// In how many of a thousand calls the store fails before, and in how many after.
     pub shakiness: u64,
     /// How often it did.
@@ -77,7 +81,14 @@ impl fmt::Debug for World {
 
 impl World {
     /// A world over the memory store itself, which the checks read directly, without its wrappers.
-    pub fn new(clock: Arc<ManualClock>, books: Arc<dyn Store>, dice: Dice, trace: Trace) -> Self {
+    /// They read the event log in `log`, the store below the stage.
+    pub fn new(
+        clock: Arc<ManualClock>,
+        books: Arc<dyn Store>,
+        log: Arc<dyn Store>,
+        dice: Dice,
+        trace: Trace,
+    ) -> Self {
         let mut dice = dice;
         let state = State {
             step: 0,
@@ -89,13 +100,14 @@ impl World {
             violation: None,
             model: Model::default(),
             air: Air::default(),
+            followers: Vec::new(),
             shakiness: 0,
             faults: 0,
             shaken: BTreeSet::new(),
             timers: BTreeMap::new(),
             timers_set: 0,
         };
-        Self { clock, books, state: Mutex::new(state) }
+        Self { clock, books, log, state: Mutex::new(state) }
     }
 
     /// The virtual time.
@@ -152,7 +164,8 @@ impl World {
         if state.violation.is_some() {
             return;
         }
-        let moment = Moment { books: &*self.books, now, step: state.step, task: state.task };
+        let (books, log) = (&*self.books, &*self.log);
+        let moment = Moment { books, log, now, step: state.step, task: state.task };
         if let Err(what) = act(&mut state.model, &moment) {
             state.violation = Some(what);
         }

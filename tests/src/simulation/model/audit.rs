@@ -77,6 +77,7 @@ impl Model {
             ensure!(kept == Some(endpoint), "{endpoint:?} is kept for {kept:?}");
             self.audit_deliveries(moment, id, endpoint.id)?;
         }
+        self.audit_events(moment, id, &own.log)?;
         self.audit_campaigns(moment, id)
     }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use sms_core::event::log::LoggedEvent;
 use sms_core::event::{EventData, EventType};
-use sms_core::ids::{AccountId, DeliveryKind, EndpointId, Id, Ids};
+use sms_core::ids::{AccountId, DeliveryKind, EndpointId, EventId, Id, Ids};
 use sms_core::page::{Cursor, Limit, PageRequest};
 use sms_core::time::Timestamp;
 use sms_core::webhook::DeliveryStatus;
@@ -23,6 +24,22 @@ pub struct Owed {
     pub data: EventData,
     /// When it happened.
     pub at: Timestamp,
+}
+
+impl Owed {
+    /// Checks what is told of the event under this id.
+    pub(super) fn check_body(&self, id: EventId, body: &str) -> Check {
+        let told: Result<Value, _> = serde_json::from_str(body);
+        let must = json!({
+            "id": id.to_string(),
+            "type": self.kind.as_str(),
+            "created_at": self.at.to_string(),
+            "data": self.data,
+        });
+        let right = told.as_ref().is_ok_and(|told| *told == must);
+        ensure!(right, "event {id} tells {told:?} and must tell {must}");
+        Ok(())
+    }
 }
 
 /// What one commit changed.
@@ -57,8 +74,11 @@ impl Model {
         for account in commit.accounts {
             self.check_ledger(moment, account)?;
         }
-        for (ids, owed) in commit.events {
-            self.check_events(moment, &ids, &owed)?;
+        let owed: Vec<&Owed> = commit.events.iter().flat_map(|(_, owed)| owed).collect();
+        let mut logged = self.check_log(moment, &owed)?.into_iter();
+        for (ids, owed) in &commit.events {
+            let logged: Vec<LoggedEvent> = logged.by_ref().take(owed.len()).collect();
+            self.check_deliveries(moment, ids, owed, &logged)?;
         }
         self.check_heads(moment)
     }
@@ -74,8 +94,15 @@ impl Model {
         Ok(())
     }
 
-    /// Checks that each event made exactly one delivery for each enabled, subscribed endpoint.
-    fn check_events(&mut self, moment: &Moment<'_>, ids: &Ids, owed: &[Owed]) -> Check {
+    /// Checks that each event made exactly one delivery for each enabled, subscribed endpoint, with
+    /// the id and the body that it has in the log.
+    fn check_deliveries(
+        &mut self,
+        moment: &Moment<'_>,
+        ids: &Ids,
+        owed: &[Owed],
+        logged: &[LoggedEvent],
+    ) -> Check {
         let mut wanted: BTreeMap<EndpointId, Vec<usize>> = BTreeMap::new();
         for (index, event) in owed.iter().enumerate() {
             let Some(account) = self.accounts.get(&event.account) else { continue };
@@ -85,8 +112,6 @@ impl Model {
                 }
             }
         }
-        // The same event has one id and one body, whoever hears of it.
-        let mut first: BTreeMap<usize, Delivery> = BTreeMap::new();
         for (endpoint, events) in wanted {
             let found = deliveries_of(moment, ids, &owed[events[0]], endpoint, owed.len())?;
             ensure!(
@@ -97,10 +122,10 @@ impl Model {
             );
             for (index, delivery) in events.into_iter().zip(found) {
                 check_new(&delivery, &owed[index])?;
-                let same = first.entry(index).or_insert_with(|| delivery.clone());
+                let same = &logged[index].event;
                 ensure!(
-                    same.event_id == delivery.event_id && same.body == delivery.body,
-                    "delivery {} tells another story of the same event than {}",
+                    same.id == delivery.event_id && same.body() == delivery.body,
+                    "delivery {} tells another story than event {} of the log",
                     delivery.id,
                     same.id
                 );
@@ -166,14 +191,5 @@ fn check_new(delivery: &Delivery, event: &Owed) -> Check {
         ..delivery.clone()
     };
     ensure!(*delivery == expected, "a new delivery is {delivery:?} for {event:?}");
-    let told: Result<Value, _> = serde_json::from_str(delivery.body.as_str());
-    let must = json!({
-        "id": delivery.event_id.to_string(),
-        "type": event.kind.as_str(),
-        "created_at": event.at.to_string(),
-        "data": event.data,
-    });
-    let right = told.as_ref().is_ok_and(|told| *told == must);
-    ensure!(right, "delivery {} tells {told:?} and must tell {must}", delivery.id);
-    Ok(())
+    event.check_body(delivery.event_id, delivery.body.as_str())
 }

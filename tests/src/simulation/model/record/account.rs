@@ -14,6 +14,7 @@ use sms_core::time::Timestamp;
 use super::book::BookModel;
 use super::first_send::FirstSend;
 use super::inbox::InboxModel;
+use super::log::LogModel;
 use crate::simulation::model::check::Check;
 
 /// The expected state of an account.
@@ -45,6 +46,8 @@ pub struct AccountModel {
     pub keywords: BTreeMap<KeywordId, Keyword>,
     /// Its endpoints.
     pub endpoints: BTreeSet<EndpointId>,
+    /// Its event log.
+    pub log: LogModel,
     /// Its messages.
     pub messages: BTreeSet<MessageId>,
     /// The first answers to requests with a key.
@@ -83,6 +86,7 @@ impl AccountModel {
             inbox: InboxModel::default(),
             keywords: BTreeMap::new(),
             endpoints: BTreeSet::new(),
+            log: LogModel::default(),
             messages: BTreeSet::new(),
             sends: BTreeMap::new(),
             replaced_sends: Vec::new(),
