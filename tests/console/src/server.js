@@ -60,6 +60,16 @@ export async function serverStart(settings = {}) {
 /** @typedef {Awaited<ReturnType<typeof serverStart>>} Server */
 
 /**
+ * The same server for whoever has another live key.
+ * @param {Server} server
+ * @param {string} live
+ * @returns {Server}
+ */
+export function serverFor(server, live) {
+  return { ...server, live, api: caller(server.base, '/api/v1', live) };
+}
+
+/**
  * @param {string} base
  * @param {string} root
  * @param {string} key

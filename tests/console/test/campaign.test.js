@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
+import { tabTo } from '../src/keyboard.js';
 import { errorShown, job, stage, until } from '../src/setup.js';
 
 /** @type {any} */
@@ -189,6 +190,68 @@ job(here, 'a scheduled campaign says when it goes, and can be cancelled', 'live'
     await page.getByText('8 messages were cancelled and refunded.').waitFor();
     const { data } = await server.api('GET', `/campaigns/${campaign.id}`);
     assert.equal(data.status, 'cancelled');
+  });
+
+job(here, 'a campaign is launched with the keyboard alone', 'live', '/console/campaigns',
+  async (page) => {
+    const campaign = await draft('By keyboard');
+    await page.reload();
+    await tabTo(page, 'By keyboard');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'By keyboard' }).waitFor();
+    await tabTo(page, 'Launch…');
+    await page.keyboard.press('Enter');
+    await page.getByText('It goes to 8 people.').waitFor();
+    await tabTo(page, 'Launch for 8 credits');
+    await page.keyboard.press('Enter');
+    await page.getByText('Messages that have left').waitFor();
+    assert.equal((await messagesOf(campaign)).length, 8);
+  });
+
+job(here, 'a draft that another tab launched can be cancelled where it was open', 'live',
+  '/console/campaigns', async (page, server, context) => {
+    const campaign = await draft('Open in two tabs');
+    const path = `${server.base}/console/campaigns/${campaign.id}`;
+    await page.goto(path);
+    await page.getByText('A draft: nothing has been sent.').waitFor();
+    const other = await context.newPage();
+    await other.goto(`${path}/launch`);
+    await other.getByLabel('Send at').fill(later());
+    await other.getByRole('button', { name: 'Launch for 8 credits' }).click();
+    await other.getByText(/Goes at 12:30 on .*, London time\./).waitFor();
+    await page.bringToFront();
+    await page.getByRole('button', { name: 'Cancel the campaign' }).click();
+    await page.getByRole('dialog').getByText('About 8 messages').waitFor();
+    await inDialog(page, 'Cancel the campaign').click();
+    await page.getByText('8 messages were cancelled and refunded.').waitFor();
+    const { data } = await server.api('GET', `/campaigns/${campaign.id}`);
+    assert.equal(data.status, 'cancelled');
+  });
+
+job(here, 'a draft keeps its sender name when it is saved after the name was rejected', 'live',
+  '/console/campaigns', async (page, server) => {
+    const name = (await server.api('POST', '/sender-ids', {
+      value: 'Pantry', purpose: 'Offers',
+    })).data;
+    await server.operator('POST', `/sender-ids/${name.id}/approve`, {});
+    const campaign = await draft('From a name');
+    const path = `${server.base}/console/campaigns/${campaign.id}/edit`;
+    await page.goto(path);
+    await page.getByLabel('Send from').selectOption({ label: 'Pantry' });
+    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByText('A draft: nothing has been sent.').waitFor();
+    const stored = async () => (await server.api('GET', `/campaigns/${campaign.id}`)).data;
+    assert.equal((await stored()).sender, 'Pantry');
+    await server.operator('POST', `/sender-ids/${name.id}/reject`, { reason: 'Lapsed' });
+    await page.goto(path);
+    const shown = page.getByLabel('Send from').locator('option:checked');
+    assert.equal(await shown.innerText(), 'Pantry (not approved)');
+    await page.getByLabel('Name').fill('From a rejected name');
+    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByRole('heading', { name: 'From a rejected name' }).waitFor();
+    const saved = await stored();
+    assert.equal(saved.name, 'From a rejected name');
+    assert.equal(saved.sender, 'Pantry');
   });
 
 job(here, 'a campaign is drafted, launched and cancelled without script', 'live',

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { historyMake } from '../src/history.js';
+import { tabTo } from '../src/keyboard.js';
 import { errorShown, job, stage, until } from '../src/setup.js';
 
 const here = stage({}, historyMake);
@@ -180,31 +181,18 @@ job(here, 'what is missing is said beside its field', 'live', '/console/compose'
 job(here, 'a message is composed and sent with the keyboard alone', 'live', '/console',
   async (page, server) => {
     await page.getByRole('heading', { name: 'Home' }).waitFor();
-    /** @param {string} name presses Tab until the element of this name has the focus */
-    const tabTo = async (name) => {
-      for (let presses = 0; presses < 60; presses += 1) {
-        const here_ = await page.evaluate(() => {
-          const element = document.activeElement;
-          const labels = element instanceof HTMLTextAreaElement ? element.labels : null;
-          return labels?.[0]?.textContent ?? element?.textContent ?? '';
-        });
-        if (here_.startsWith(name)) return;
-        await page.keyboard.press('Tab');
-      }
-      assert.fail(`Tab never reached ${name}`);
-    };
-    await tabTo('Write a message');
+    await tabTo(page, 'Write a message');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Compose' }).waitFor();
-    await tabTo('Numbers');
+    await tabTo(page, 'Numbers');
     await page.keyboard.type('07700 900207');
-    await tabTo('Message');
+    await tabTo(page, 'Message');
     await page.keyboard.type('By keyboard');
     await page.getByText('Costs 1 credit').waitFor();
-    await tabTo('Send 1 message for 1 credit');
+    await tabTo(page, 'Send 1 message for 1 credit');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
-    await tabTo('Send 1 message for 1 credit');
+    await tabTo(page, 'Send 1 message for 1 credit');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: '1 message sent' }).waitFor();
     assert.equal((await sentWith(server, 'By keyboard')).length, 1);

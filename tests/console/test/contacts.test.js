@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyMake } from '../src/history.js';
+import { tabTo } from '../src/keyboard.js';
 import { job, stage } from '../src/setup.js';
 
 const here = stage({}, historyMake);
@@ -80,6 +81,22 @@ job(here, 'a custom field is emptied, and several are added at once', 'live',
     await page.getByText('Saved.').waitFor();
     const [contact] = (await server.api('GET', '/contacts?q=07700900402')).data;
     assert.deepEqual(contact.custom, { van: '7', bread: '7' });
+  });
+
+job(here, 'a contact is added with the keyboard alone', 'live', '/console/contacts',
+  async (page, server) => {
+    await tabTo(page, 'Add a contact');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Add a contact' }).waitFor();
+    await tabTo(page, 'Mobile number');
+    await page.keyboard.type('07700 900404');
+    await tabTo(page, 'First name');
+    await page.keyboard.type('Keys');
+    await tabTo(page, 'Add the contact');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    const [contact] = (await server.api('GET', '/contacts?q=07700900404')).data;
+    assert.equal(contact.first_name, 'Keys');
   });
 
 job(here, 'the search is in the address', 'live', '/console/contacts', async (page) => {

@@ -80,6 +80,50 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
     }
   });
 
+job(here, 'an endpoint is added, tested and deleted without script', 'live',
+  '/console/developers', async (page, server) => {
+    const receiver = await receiverStart();
+    receiver.status = 200;
+    try {
+      await page.getByRole('button', { name: 'Add an endpoint' }).click();
+      await page.getByLabel('Address').fill(receiver.url);
+      await page.getByRole('dialog').getByRole('button', { name: 'Add the endpoint' }).click();
+      await page.getByText('Copy it now: it is shown this once.').waitFor();
+      assert.match(await page.getByRole('dialog').locator('code').innerText(), /^whsec_/);
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+      await page.getByRole('link', { name: receiver.url }).click();
+      await page.getByRole('heading', { name: receiver.url }).waitFor();
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText('The endpoint took the test.').waitFor();
+      assert.equal(receiver.count, 1);
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete the endpoint' }).click();
+      await page.getByText('No endpoints yet').waitFor();
+      assert.equal((await server.api('GET', '/webhooks')).data.length, 0);
+    } finally {
+      receiver.stop();
+    }
+  }, { javaScriptEnabled: false });
+
+job(here, 'each API key says when it was last used', 'live', '/console/developers',
+  async (page, server) => {
+    const account = (await server.operator('GET', '/accounts')).data[0].id;
+    const keys = `/accounts/${account}/keys`;
+    const made = (await server.operator('POST', keys, { kind: 'live', name: 'Till' })).data;
+    await server.operator('POST', keys, { kind: 'test', name: 'Spare' });
+    await page.reload();
+    await page.getByRole('row', { name: /^Till Live cc_live_…\w{4} Never Valid$/ }).waitFor();
+    await fetch(`${server.base}/api/v1/balance`, {
+      headers: { Authorization: `Bearer ${made.key}` },
+    });
+    await until(async () => (await server.operator('GET', keys)).data, (all) => (
+      all.some((/** @type {any} */ one) => one.id === made.id && one.last_used_at)));
+    await page.reload();
+    await page.getByRole('row', { name: /^Till / }).locator('time').waitFor();
+    await page.getByRole('row', { name: /^Spare Test cc_test_…\w{4} Never Valid$/ }).waitFor();
+    assert.ok(!(await page.content()).includes(made.key));
+  });
+
 job(here, 'an endpoint that is added later is sent what it missed', 'live',
   '/console/developers', async (page, server) => {
     const receiver = await receiverStart();
@@ -106,7 +150,8 @@ job(here, 'an endpoint that is added later is sent what it missed', 'live',
       await dialog.getByRole('button', { name: 'Send again' }).click();
       const counted = length === 1 ? '1 event' : `${length} events`;
       await page.getByText(`${counted} will be sent again, up to 200 a second.`).waitFor();
-      await page.getByRole('row', { name: /message\.sent Delivered 200/ }).nth(length - 1).waitFor();
+      await page.getByRole('row', { name: /message\.sent Delivered 200/ }).nth(length - 1)
+        .waitFor();
       assert.equal(receiver.count, length);
     } finally {
       receiver.stop();

@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { pageOpen, signIn } from '../src/browser.js';
 import { historyMake } from '../src/history.js';
+import { serverFor } from '../src/server.js';
 import { job, stage, until } from '../src/setup.js';
 
 const here = stage({}, historyMake);
@@ -69,6 +72,69 @@ job(here, 'home says what there is and what needs attention', 'live', '/console'
   await page.getByText('Your numbers').waitFor();
   await page.getByRole('link', { name: 'Today' }).click();
   await page.getByRole('link', { name: 'Today' }).and(page.locator('[aria-current]')).waitFor();
+});
+
+/**
+ * An account with all that needs attention, and with two numbers: one that is checked in, and one
+ * whose rent it cannot pay.
+ * @param {import('../src/server.js').Server} operators
+ */
+async function accountInTrouble(operators) {
+  const { operator } = operators;
+  const { id } = (await operator('POST', '/accounts', {
+    name: 'Quayside', status: 'active', credits: 20,
+  })).data;
+  const { key } = (await operator('POST', `/accounts/${id}/keys`, { kind: 'live' })).data;
+  const online = (await operator('POST', '/numbers', {
+    phone_number: '07700 900011', account_id: id,
+  })).data;
+  await operator('POST', `/numbers/${online.id}/check-in`, {});
+  await operator('POST', '/numbers', {
+    phone_number: '07700 900012', account_id: id, rental_credits: 500,
+  });
+  const server = serverFor(operators, key);
+  await server.api('POST', '/webhooks', {
+    url: 'http://127.0.0.1:9/off', events: ['message.failed'], enabled: false,
+  });
+  const name = (await server.api('POST', '/sender-ids', { value: 'Quay', purpose: 'Ads' })).data;
+  await operator('POST', `/sender-ids/${name.id}/reject`, { reason: 'Not yours' });
+  await server.api('POST', '/messages', {
+    to: ['07700 900701', '07700 900702', '07700 900901'], body: 'Two arrive, one fails',
+  });
+  await until(async () => (await server.api('GET', '/stats/summary')).data,
+    (figures) => figures.delivered === 2 && figures.failed === 1);
+  return server;
+}
+
+test('home lists what needs attention, the numbers, and the figures of the API', async () => {
+  const server = await accountInTrouble(here.server);
+  const { page, context, alarms } = await pageOpen(here.browser, server);
+  await signIn(page, server);
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  const items = page.getByRole('listitem').filter({ hasText: /failed|is off|rejected|overdue/ });
+  assert.deepEqual(await items.allInnerTexts(), [
+    '1 message failed in the last day. It was refunded.',
+    'The endpoint http://127.0.0.1:9/off is off.',
+    'The sender name Quay was rejected: Not yours',
+    'The rent of 07700 900012 is overdue: 500 credits. It is taken as soon as the balance allows.',
+  ]);
+  const numbers = page.locator('section').filter({ hasText: 'Your numbers' });
+  const phones = await numbers.getByRole('term').allInnerTexts();
+  const states = await numbers.getByRole('definition').allInnerTexts();
+  assert.deepEqual(phones.map((phone, index) => `${phone}: ${states[index]}`).sort(), [
+    '07700 900011: Online Free', '07700 900012: Offline 500 credits every 30 days',
+  ]);
+  const { credits } = (await server.api('GET', '/balance')).data;
+  const { sent, delivered, failed, received } = (await server.api('GET', '/stats/summary')).data;
+  assert.ok(credits < 20);
+  for (const [name, figure] of Object.entries({
+    Balance: credits, Sent: sent, Delivered: delivered, Failed: failed, Received: received,
+  })) {
+    const stat = page.locator('.stat').filter({ has: page.getByText(name, { exact: true }) });
+    assert.equal(await stat.locator('.stat-value').innerText(), String(figure), name);
+  }
+  assert.deepEqual(alarms, []);
+  await context.close();
 });
 
 /** Adds a template, changes it and deletes it. @param {import('playwright-core').Page} page */

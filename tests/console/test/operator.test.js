@@ -193,6 +193,14 @@ job(here, 'names are reviewed, numbers managed and keys made without script', 'o
     await page.getByText('Revoked', { exact: true }).waitFor();
   }, { javaScriptEnabled: false });
 
+job(here, 'the routes are shown with their state and their connections', 'operator',
+  '/console/operator/routes', async (page) => {
+    const columns = await page.getByRole('columnheader').allInnerTexts();
+    assert.deepEqual(columns, ['Name', 'State', 'Connections', 'In hand', 'Pace', 'Down for']);
+    await page.getByRole('row', { name: 'simulator Default Ready None needed – – –' }).waitFor();
+    assert.equal(await page.locator('tbody tr').count(), 1);
+  });
+
 job(here, 'the operator’s pages are not an account’s', 'live', '/console/operator/accounts',
   async (page) => {
     await page.getByRole('heading', { name: 'No such page' }).waitFor();
