@@ -99,7 +99,7 @@ fn framed(visit: &Visit, page: &Page) -> Markup {
             (side(visit))
             div.main {
                 @if is_test(&visit.session) {
-                    div.mode-strip role="note" {
+                    aside.mode-strip aria-label="Mode" {
                         "Test mode: nothing is really sent, and nothing is charged."
                     }
                 }

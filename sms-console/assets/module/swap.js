@@ -1,16 +1,41 @@
 // Puts the fresh parts of a page in the place of the old ones.
 
+/** Longer than anybody presses a button, in milliseconds. */
+const LONGEST_PRESS = 2000;
+
+let pressed = -LONGEST_PRESS;
+/** @type {{ html: string, page: string } | null} */
+let waiting = null;
+
 /**
  * Swaps every element with `data-live` for the one of the same id in `html`. Nothing is swapped
- * under somebody who writes in it, and nothing that has not changed.
+ * under somebody who writes in it, and nothing that has not changed. While something is pressed,
+ * all of it waits: what is swapped between press and release gets no click.
  * @param {string} html the whole page
  */
 export function swapLive(html) {
+  if (performance.now() - pressed < LONGEST_PRESS) {
+    waiting = { html, page: location.href };
+    return;
+  }
   const fresh = new DOMParser().parseFromString(html, 'text/html');
   for (const old of document.querySelectorAll('[data-live][id]')) {
     const next = fresh.getElementById(old.id);
     if (next && !isWrittenIn(old)) swap(old, next);
   }
+}
+
+addEventListener('pointerdown', () => { pressed = performance.now(); }, { capture: true });
+for (const end of ['pointerup', 'pointercancel']) {
+  addEventListener(end, () => {
+    pressed = -LONGEST_PRESS;
+    // The click comes first.
+    setTimeout(() => {
+      const held = waiting;
+      waiting = null;
+      if (held && held.page === location.href) swapLive(held.html);
+    });
+  }, { capture: true });
 }
 
 /** @param {Element} element */

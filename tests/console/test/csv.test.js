@@ -8,7 +8,8 @@ import { csvRead } from '../../../sms-console/assets/module/csv.js';
 test('CSV is read as spreadsheets write it, with the line of each row', () => {
   /** @type {[string, [number, string[]][]][]} */
   const files = [
-    ['\ufeffa,"b ""c""","d\ne"\r\n1,,x;y\r\n\r\n', [[1, ['a', 'b "c"', 'd\ne']], [3, ['1', '', 'x;y']]]],
+    ['\ufeffa,"b ""c""","d\ne"\r\n1,,x;y\r\n\r\n',
+      [[1, ['a', 'b "c"', 'd\ne']], [3, ['1', '', 'x;y']]]],
     ['a;b\r1;2\r', [[1, ['a', 'b']], [2, ['1', '2']]]],
     ['a;b\n"1;2";3', [[1, ['a', 'b']], [2, ['1;2', '3']]]],
     ['a\tb\n\n ,\n1\t2,3', [[1, ['a', 'b']], [3, [' ,']], [4, ['1', '2,3']]]],

@@ -55,6 +55,19 @@ const look = (page, state) => page.evaluate((now) => {
   document.dispatchEvent(new Event('visibilitychange'));
 }, state);
 
+job(here, 'what is pressed gets its click, whatever comes meanwhile', 'live',
+  '/console/inbox', async (page, server) => {
+    await comesIn(server, '+447700900323', 'Press me');
+    const link = page.getByRole('link', { name: /Press me/ });
+    await link.hover();
+    await page.mouse.down();
+    const read = page.waitForResponse((answer) => answer.url() === page.url());
+    await comesIn(server, '+447700900323', 'Press me, too');
+    await (await read).finished();
+    await page.mouse.up();
+    await page.getByRole('log').getByText('Press me, too').waitFor();
+  });
+
 job(here, 'what happens is told by the server: nothing is asked for again and again', 'live',
   '/console', async (page, server) => {
     await toldOnly(page);
