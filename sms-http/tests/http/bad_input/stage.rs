@@ -205,6 +205,7 @@ impl Operation<'_> {
             | "template_update"
             | "sender_name_approve"
             | "sender_name_reject" => json!({}),
+            "webhook_replay" => json!({ "from": "2026-11-22T12:00:00Z" }),
             "template_create" => json!({ "name": "Table", "body": "x" }),
             "sender_name_create" => json!({ "value": "Till" }),
             "opt_out_create" => json!({ "phone": "07700 900125" }),
