@@ -30,7 +30,8 @@ impl Db {
         )?;
         let mut kept = Vec::new();
         for endpoint in due.drain(..) {
-            if kept.len() < limit && !self.has_due(endpoint.id, waits_for(&endpoint, at))? {
+            let until = waits_for(endpoint.consecutive_failures, at);
+            if kept.len() < limit && !self.has_due(endpoint.id, until)? {
                 kept.push(endpoint);
             }
         }

@@ -26,7 +26,8 @@ pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
                     Ok(_) => {}
                     // Whoever has no replay does not wait for it.
                     Err(error) => {
-                        tracing::warn!(error = %causes(&error), "replaying events failed; retrying");
+                        let error = causes(&error);
+                        tracing::warn!(%error, "replaying events failed; retrying");
                         worker.rest(Work::Webhooks).await;
                     }
                 },

@@ -15,7 +15,6 @@ use crate::event::position::Position;
 use crate::idempotency::Answer;
 use crate::page::Limit;
 use crate::time::Timestamp;
-use crate::webhook::endpoint::Endpoint;
 
 mod plan;
 
@@ -33,9 +32,10 @@ pub const EVERY: Duration = Duration::from_millis(250);
 /// nothing at all waits for the endpoint: portions that fail would soon switch it off.
 pub const DOWN_AFTER: u32 = 10;
 
-/// Up to when a delivery must be due for the replay of this endpoint to wait for it, at `at`.
-pub fn waits_for(endpoint: &Endpoint, at: Timestamp) -> Timestamp {
-    if endpoint.consecutive_failures >= DOWN_AFTER { Timestamp::from_millis(i64::MAX) } else { at }
+/// Up to when a delivery must be due for a replay to wait for it, at `at`, if its endpoint has
+/// failed so many times in a row.
+pub fn waits_for(consecutive_failures: u32, at: Timestamp) -> Timestamp {
+    if consecutive_failures >= DOWN_AFTER { Timestamp::from_millis(i64::MAX) } else { at }
 }
 
 /// The time in which events happened.
