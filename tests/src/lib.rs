@@ -13,5 +13,6 @@ pub mod failing_store;
 pub mod layer;
 pub mod rig;
 pub mod simulation;
+pub mod troubled_replays;
 pub mod unfinished_store;
 pub mod unlucky_store;

@@ -5,6 +5,7 @@
 mod event_race;
 mod held;
 mod journal;
+mod replay;
 mod rig;
 mod route;
 mod simulation;

@@ -26,19 +26,19 @@ use sms_workers::{WorkerOptions, Workers};
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long an endpoint takes to answer.
-const TAKES: Duration = Duration::from_millis(1);
+pub(super) const TAKES: Duration = Duration::from_millis(1);
 /// The longest that a test waits.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An endpoint that gives every request the same answer.
 #[derive(Debug)]
-struct Answering {
+pub(super) struct Answering {
     status_code: u16,
     asked: Mutex<Vec<DeliveryId>>,
 }
 
 impl Answering {
-    fn with(status_code: u16) -> Arc<Self> {
+    pub(super) fn with(status_code: u16) -> Arc<Self> {
         Arc::new(Self { status_code, asked: Mutex::default() })
     }
 
@@ -82,14 +82,14 @@ impl Clock for TokioClock {
 }
 
 /// A service with one account, one endpoint, and deliveries that are due.
-struct Stage {
-    sms: Sms,
-    account: AccountHandle,
-    endpoint: Endpoint,
+pub(super) struct Stage {
+    pub(super) sms: Sms,
+    pub(super) account: AccountHandle,
+    pub(super) endpoint: Endpoint,
 }
 
 impl Stage {
-    async fn new(store: Arc<dyn Store>, sender: &Arc<Answering>, due: usize) -> Self {
+    pub(super) async fn new(store: Arc<dyn Store>, sender: &Arc<Answering>, due: usize) -> Self {
         let sms = Sms::builder(store)
             .clock(Arc::new(TokioClock(Instant::now())))
             .webhooks(Arc::clone(sender) as Arc<dyn WebhookSender>)
@@ -108,9 +108,14 @@ impl Stage {
     }
 
     async fn deliveries(&self) -> Vec<Delivery> {
+        self.deliveries_to(&self.endpoint).await
+    }
+
+    /// All deliveries to an endpoint of the account.
+    pub(super) async fn deliveries_to(&self, endpoint: &Endpoint) -> Vec<Delivery> {
         let (mut all, mut page) = (Vec::new(), PageRequest::default());
         loop {
-            let read = self.account.delivery_list(self.endpoint.id, page).await.unwrap();
+            let read = self.account.delivery_list(endpoint.id, page).await.unwrap();
             all.extend(read.items);
             match read.next {
                 Some(next) => page.after = Some(next),
@@ -119,7 +124,7 @@ impl Stage {
         }
     }
 
-    async fn is_delivered(&self) -> bool {
+    pub(super) async fn is_delivered(&self) -> bool {
         let all = self.deliveries().await;
         all.iter().all(|delivery| delivery.status == DeliveryStatus::Delivered)
     }
@@ -129,7 +134,7 @@ fn counted() -> Arc<CallCounter> {
     Arc::new(CallCounter::new(Arc::new(MemoryStore::new())))
 }
 
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(super) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let waited = async {
         while !is_so().await {
             sleep(TAKES).await;

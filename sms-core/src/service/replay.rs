@@ -224,11 +224,9 @@ impl Sms {
     /// The last failure of the store. A replay that fails does not keep the others from going on.
     pub async fn replays_go_on(&self) -> Result<usize, Error> {
         let at = self.now();
-        if !self.inner.replays.is_due(at) {
-            return Ok(0);
-        }
+        let Some(asked) = self.inner.replays.ask(at) else { return Ok(0) };
         let next = self.store().replays_next().await?;
-        self.inner.replays.looked(at, next);
+        self.inner.replays.looked(&asked, at, next);
         if next.is_none_or(|next| next > at) {
             return Ok(0);
         }

@@ -1,7 +1,7 @@
 //! When to ask the store for replays. Most of the time there is none, and nothing is asked for each
 //! delivery.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::time::Timestamp;
@@ -20,37 +20,49 @@ struct Look {
     due: Option<Timestamp>,
     /// When to ask at the latest; `None` for now.
     again: Option<Timestamp>,
+    /// How many replays have begun in this program.
+    begun: u64,
+}
+
+/// A question to the store that is under way.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Asked {
+    /// How many replays had begun before.
+    begun: u64,
 }
 
 impl ReplayLook {
-    /// Whether to ask the store now.
-    pub(super) fn is_due(&self, at: Timestamp) -> bool {
-        let Look { due, again } = self.read();
-        due.is_some_and(|due| due <= at) || again.is_none_or(|again| again <= at)
+    /// Begins to ask the store, if it is to be asked now.
+    pub(super) fn ask(&self, at: Timestamp) -> Option<Asked> {
+        let Look { due, again, begun } = *self.lock();
+        let is_due = due.is_some_and(|due| due <= at) || again.is_none_or(|again| again <= at);
+        is_due.then_some(Asked { begun })
     }
 
     /// Asks at once, because a replay has begun.
     pub(super) fn look(&self) {
-        self.set(Look::default());
+        let mut look = self.lock();
+        *look = Look { begun: look.begun.wrapping_add(1), ..Look::default() };
     }
 
     /// The store answered at `at` when the next portion is due. What is due and not written now
-    /// waits for other deliveries.
-    pub(super) fn looked(&self, at: Timestamp, next: Option<Timestamp>) {
-        let due = next.map(|next| if next <= at { at.plus(EVERY) } else { next });
-        self.set(Look { due, again: Some(at.plus(ASK_EVERY)) });
+    /// waits for other deliveries. The answer may lack a replay that has begun since the question;
+    /// then the store is asked again at once.
+    pub(super) fn looked(&self, asked: &Asked, at: Timestamp, next: Option<Timestamp>) {
+        let mut look = self.lock();
+        if look.begun == asked.begun {
+            look.due = next.map(|next| if next <= at { at.plus(EVERY) } else { next });
+            look.again = Some(at.plus(ASK_EVERY));
+        }
     }
 
     /// When the next portion is due, as far as is known.
     pub(super) fn next(&self) -> Option<Timestamp> {
-        self.read().due
+        self.lock().due
     }
 
-    fn read(&self) -> Look {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, look: Look) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = look;
+    fn lock(&self) -> MutexGuard<'_, Look> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,0 +1,118 @@
+//! A store whose replays fail, or whose look for replays takes long, on request.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::layer::prelude::*;
+use crate::layer::{Layer, Layered, WebhookLayer, passes_on};
+
+/// A store that wraps another one. It passes everything on, until it is told otherwise.
+pub type TroubledReplays = Layered<Trouble>;
+
+/// What happens to replays.
+#[derive(Debug)]
+pub struct Trouble {
+    inner: Arc<dyn Store>,
+    failing: Mutex<BTreeSet<EndpointId>>,
+    failures: AtomicUsize,
+    look: watch::Sender<Look>,
+}
+
+/// How far a look for the next replay is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// It takes no time.
+    Free,
+    /// The next one is to wait before it answers.
+    ToWait,
+    /// It has found its answer, and waits.
+    Waiting,
+}
+
+impl TroubledReplays {
+    /// A store without trouble.
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        let (failing, failures) = (Mutex::default(), AtomicUsize::new(0));
+        Self(Trouble { inner, failing, failures, look: watch::Sender::new(Look::Free) })
+    }
+
+    /// Lets no portion to this endpoint be written from now on.
+    pub fn fail_replays_to(&self, endpoint: EndpointId) {
+        self.0.failing().insert(endpoint);
+    }
+
+    /// Lets all portions be written from now on.
+    pub fn fail_no_replays(&self) {
+        self.0.failing().clear();
+    }
+
+    /// How many portions could not be written.
+    pub fn failures(&self) -> usize {
+        self.0.failures.load(Ordering::SeqCst)
+    }
+
+    /// Has the next look for replays wait with its answer.
+    pub fn hold_a_look_up(&self) {
+        self.0.look.send_replace(Look::ToWait);
+    }
+
+    /// Waits until that look has found its answer.
+    pub async fn look_waits(&self) {
+        // The sender lives as long as this does.
+        let _ = self.0.look.subscribe().wait_for(|look| *look == Look::Waiting).await;
+    }
+
+    /// Lets it answer.
+    pub fn let_the_look_through(&self) {
+        self.0.look.send_replace(Look::Free);
+    }
+}
+
+impl Trouble {
+    fn failing(&self) -> std::sync::MutexGuard<'_, BTreeSet<EndpointId>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Layer for Trouble {
+    fn below(&self) -> &dyn Store {
+        &*self.inner
+    }
+}
+
+impl WebhookLayer for Trouble {
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        if self.failing().contains(&plan.endpoint) {
+            self.failures.fetch_add(1, Ordering::SeqCst);
+            return Err(StoreError::Internal { doing: "failing a replay", source: None });
+        }
+        self.inner.replay_portion(plan).await
+    }
+
+    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let next = self.inner.replays_next().await?;
+        let waits = self.look.send_if_modified(|look| {
+            let waits = *look == Look::ToWait;
+            if waits {
+                *look = Look::Waiting;
+            }
+            waits
+        });
+        if waits {
+            let _ = self.look.subscribe().wait_for(|look| *look == Look::Free).await;
+        }
+        Ok(next)
+    }
+}
+
+passes_on! {
+    Trouble:
+    AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
+    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
+    ListLayer
+    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
+    StatisticsLayer TemplateLayer
+}

@@ -1,0 +1,103 @@
+//! How replays go on beside other work. The runtime's clock is paused: it advances only while every
+//! task waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sms_core::Error;
+use sms_core::event::EventType;
+use sms_core::event::position::Position;
+use sms_core::prelude::*;
+use sms_core::service::replay::{ReplayFrom, ReplayRequest};
+use sms_core::webhook::endpoint::{Endpoint, EndpointInput};
+use sms_core::webhook::replay::EVERY;
+use sms_store_memory::MemoryStore;
+use sms_tests::troubled_replays::TroubledReplays;
+use sms_workers::{WorkerOptions, Workers};
+use tokio::time::{sleep, timeout};
+
+use crate::webhook::{Answering, PATIENCE, Stage, TAKES, until};
+
+/// How many events there are before an endpoint is made.
+const MISSED: usize = 3;
+/// How long a worker pauses at least when it does not listen for new work.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A service whose account has missed events, on a store that can be given trouble with replays.
+async fn stage() -> (Arc<TroubledReplays>, Stage) {
+    sms_test_log::watch();
+    let store = Arc::new(TroubledReplays::new(Arc::new(MemoryStore::new())));
+    let stage = Stage::new(store.clone(), &Answering::with(204), MISSED).await;
+    (store, stage)
+}
+
+/// An endpoint that missed all events so far.
+async fn late_endpoint(stage: &Stage) -> Endpoint {
+    let input = EndpointInput::new("https://example.com/late", [EventType::MessageSent]);
+    stage.account.webhook_create(input).await.unwrap().0
+}
+
+async fn replay_all(stage: &Stage, endpoint: &Endpoint) {
+    let from = ReplayFrom::Position(Position::START);
+    let request = ReplayRequest { from, to: None, types: None };
+    let begun = stage.account.webhook_replay(endpoint.id, request).await.unwrap();
+    assert_eq!(begun.events, MISSED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_that_fails_does_not_keep_other_replays_from_going_on() {
+    let (store, stage) = stage().await;
+    let (failing, other) = (late_endpoint(&stage).await, late_endpoint(&stage).await);
+    store.fail_replays_to(failing.id);
+    replay_all(&stage, &failing).await;
+    // The one that fails is due first.
+    sleep(TAKES).await;
+    replay_all(&stage, &other).await;
+    let error = stage.sms.replays_go_on().await.unwrap_err();
+    assert!(matches!(error, Error::Store(_)), "the failure is reported: {error:?}");
+    assert_eq!(store.failures(), 1);
+    assert_eq!(stage.deliveries_to(&other).await.len(), MISSED);
+    assert_eq!(stage.deliveries_to(&failing).await, []);
+    store.fail_no_replays();
+    sleep(EVERY).await;
+    assert_eq!(stage.sms.replays_go_on().await.unwrap(), 1, "it is tried again");
+    assert_eq!(stage.deliveries_to(&failing).await.len(), MISSED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_that_fails_does_not_hold_up_other_deliveries() {
+    let (store, stage) = stage().await;
+    let failing = late_endpoint(&stage).await;
+    store.fail_replays_to(failing.id);
+    let workers = Workers::start(&stage.sms, WorkerOptions::new());
+    until("what waits is delivered", async || stage.is_delivered().await).await;
+    replay_all(&stage, &failing).await;
+    for round in 1..=3 {
+        let before = store.failures();
+        until("the replay fails again", async || store.failures() > before).await;
+        let number = format!("07700 90020{round}");
+        stage.account.send(SendRequest::new("hello").to(number)).await.unwrap();
+        let delivered = until("the new event is delivered", async || {
+            stage.deliveries_to(&stage.endpoint).await.len() == MISSED + round
+                && stage.is_delivered().await
+        });
+        timeout(PAUSE / 2, delivered).await.expect("nothing waits for the replay that fails");
+    }
+    workers.stop(PATIENCE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_that_begins_while_the_store_looks_for_replays_goes_on_at_once() {
+    let (store, stage) = stage().await;
+    let endpoint = late_endpoint(&stage).await;
+    store.hold_a_look_up();
+    let begins = async {
+        store.look_waits().await;
+        replay_all(&stage, &endpoint).await;
+        store.let_the_look_through();
+    };
+    let (looked, ()) = tokio::join!(stage.sms.replays_go_on(), begins);
+    assert_eq!(looked.unwrap(), 0, "it began after the store had its answer");
+    assert_eq!(stage.sms.replays_go_on().await.unwrap(), 1, "no time has passed");
+    assert_eq!(stage.deliveries_to(&endpoint).await.len(), MISSED);
+}
