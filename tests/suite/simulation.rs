@@ -52,6 +52,7 @@ fn all_that_the_simulation_means_to_try_happens() {
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
     let Tally { moved, senderless, late_answers, held, given_back, .. } = total.tally;
     let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
+    let Tally { replays_begun, replays_cut, portions, portions_late, replayed, .. } = total.tally;
     let Tally { events, events_removed, followed, held_back, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
@@ -86,6 +87,11 @@ fn all_that_the_simulation_means_to_try_happens() {
         (deliveries, "a delivery"),
         (attempts, "an attempt"),
         (pauses, "a pause of an endpoint"),
+        (replays_begun, "a replay to an endpoint"),
+        (replays_cut, "a replay to an endpoint that fails for good"),
+        (portions, "a portion of a replay"),
+        (portions_late, "a portion that comes too late"),
+        (replayed, "an event that is sent again"),
         (total.faults, "a failure of the store"),
         (total.kills, "a death"),
     ] {
@@ -257,7 +263,8 @@ fn an_event_that_is_in_the_log_twice_is_seen() {
 fn an_event_whose_position_changes_is_seen() {
     let what = violation(Sabotage::MovesEvents).what;
     let moved = what.contains("and must be") || what.contains("is shown for");
-    assert!(moved || what.contains("the log of"), "{what}");
+    let found = what.contains("the log of") || what.contains("were logged that nothing raised");
+    assert!(moved || found, "{what}");
 }
 
 #[test]
@@ -277,4 +284,28 @@ fn an_event_that_is_shown_before_an_earlier_one_is_seen_by_a_follower() {
 fn an_event_that_is_removed_before_its_time_is_seen() {
     let what = violation(Sabotage::TidiesEarly).what;
     assert!(what.contains("was removed: it was raised at"), "{what}");
+}
+
+#[test]
+fn a_replay_that_sends_again_what_it_sent_before_a_crash_is_seen() {
+    let what = violation(Sabotage::ForgetsReplayPosition).what;
+    assert!(what.contains("replay: Some(Replay") && what.contains("is kept for"), "{what}");
+}
+
+#[test]
+fn a_replay_without_an_event_whose_commit_came_late_is_seen() {
+    let what = violation(Sabotage::SkipsLateInReplay).what;
+    assert!(what.contains("a replay to") && what.contains("leaves event"), "{what}");
+}
+
+#[test]
+fn a_replay_of_types_that_were_not_asked_for_is_seen() {
+    let what = violation(Sabotage::ReplaysAllTypes).what;
+    assert!(what.contains("kinds: ") && what.contains("is kept for"), "{what}");
+}
+
+#[test]
+fn a_replay_that_goes_on_too_early_is_seen() {
+    let what = violation(Sabotage::HurriesReplays).what;
+    assert!(what.starts_with("replays of") && what.contains("go on at"), "{what}");
 }

@@ -348,7 +348,7 @@ impl Driver {
         let work = self.world.with(|state| {
             let text = state.model.queue.first().map(|(at, _)| *at);
             let delivery = state.model.next_delivery();
-            [text, delivery, state.air.next()]
+            [text, delivery, state.model.next_replay(), state.air.next()]
         });
         let others = [self.world.next_timer(), self.world.next_comeback()];
         work.into_iter().chain(others).flatten().min()

@@ -37,6 +37,11 @@ impl Driver {
             if work {
                 continue;
             }
+            if self.world.with(|state| is_due(state.model.next_replay(), now)) {
+                // A server that has just looked for replays looks again a moment later.
+                self.start_chore(Chore::Replay)?;
+                self.run_ready()?;
+            }
             match self.next_due() {
                 // Moves further than needed, so that work which falls due meanwhile is done
                 // together. But not too far: a keyword and a number that echoes messages never stop
@@ -129,6 +134,10 @@ fn all_ended(model: &Model, promised: impl Fn(sms_core::ids::MessageId) -> bool)
     for (id, delivery) in &model.deliveries {
         let status = delivery.last.status;
         ensure!(status != DeliveryStatus::Pending, "delivery {id} is pending for ever");
+    }
+    for (id, endpoint) in &model.endpoints {
+        let replay = endpoint.last.replay;
+        ensure!(replay.is_none(), "a replay to {id} goes on for ever: {replay:?}");
     }
     let owed = model.comebacks_owed();
     ensure!(owed == 0, "{owed} simulated comebacks never came");

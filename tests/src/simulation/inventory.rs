@@ -33,6 +33,8 @@ pub async fn read_all(store: &dyn Store, now: Timestamp) -> Result<usize, StoreE
     }
     store.dispatch_next().await?;
     store.deliveries_next().await?;
+    store.replays_next().await?;
+    store.replays_due(now, 100).await?;
     store.follow_ups_next().await?;
     store.rents_next().await?;
     Ok(count)

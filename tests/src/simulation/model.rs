@@ -48,6 +48,7 @@ mod message;
 mod reading;
 mod record;
 mod rent;
+mod replay;
 mod sender;
 mod sender_name;
 mod sending;
@@ -64,7 +65,7 @@ pub use comeback::CancelSeen;
 pub use commit::Commit;
 pub use record::{
     AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, Entry, FirstSend,
-    InboxModel, LogModel, MessageModel, Reading, SegmentsModel, Thread,
+    InboxModel, LogModel, MessageModel, Reading, ReplayAsked, SegmentsModel, Thread,
 };
 pub use sending::SendSeen;
 
@@ -175,6 +176,16 @@ pub struct Tally {
     pub switched_off: u64,
     /// Pauses of endpoints.
     pub pauses: u64,
+    /// Replays to endpoints that began.
+    pub replays_begun: u64,
+    /// Replays ended because failures disabled their endpoint.
+    pub replays_cut: u64,
+    /// Portions of them that were written.
+    pub portions: u64,
+    /// Portions that came too late: another worker was faster, or the replay was over.
+    pub portions_late: u64,
+    /// Deliveries that they made.
+    pub replayed: u64,
 }
 
 impl Tally {
@@ -216,6 +227,11 @@ impl Tally {
             attempts: self.attempts + other.attempts,
             switched_off: self.switched_off + other.switched_off,
             pauses: self.pauses + other.pauses,
+            replays_begun: self.replays_begun + other.replays_begun,
+            replays_cut: self.replays_cut + other.replays_cut,
+            portions: self.portions + other.portions,
+            portions_late: self.portions_late + other.portions_late,
+            replayed: self.replayed + other.replayed,
         }
     }
 }
@@ -249,6 +265,8 @@ pub struct Model {
     pub claim_of: BTreeMap<TaskId, LeaseToken>,
     /// What the sends under way mean, by task.
     pub meanings: BTreeMap<TaskId, Meaning>,
+    /// The requests for replays under way, by task.
+    pub replays_asked: BTreeMap<TaskId, ReplayAsked>,
     /// What tasks have read for their next commit.
     pub readings: BTreeMap<TaskId, Reading>,
     /// The operator's numbers.

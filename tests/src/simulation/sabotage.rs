@@ -21,10 +21,11 @@ use sms_core::sending::plan::Extent;
 use crate::layer::prelude::*;
 use crate::layer::{
     CampaignLayer, DispatchLayer, InboundLayer, Layer, LinkLayer, MessageLayer, NumberLayer,
-    ReceiptLayer, SendingLayer, WebhookLayer, passes_on,
+    ReceiptLayer, SendingLayer, passes_on,
 };
 
 mod event_log;
+mod webhook;
 
 /// A defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,6 +82,15 @@ pub enum Sabotage {
     SkipsHorizon,
     /// The store removes events that are an hour old.
     TidiesEarly,
+    /// The store keeps what one portion of a replay in three adds, but not how far the replay has
+    /// come, so that whoever goes on after a crash sends it again.
+    ForgetsReplayPosition,
+    /// The store leaves out of replays what was committed after events that happened later.
+    SkipsLateInReplay,
+    /// The store replays events of all types, whatever the request says.
+    ReplaysAllTypes,
+    /// The store lets replays go on 5 s too early.
+    HurriesReplays,
 }
 
 /// A store with one defect.
@@ -417,18 +427,5 @@ impl SendingLayer for Saboteur {
             sent.batch = BatchId::from_u128(sent.batch.as_u128() + 1);
         }
         Ok(sent)
-    }
-}
-
-impl WebhookLayer for Saboteur {
-    async fn deliveries_claim(
-        &self,
-        plan: DeliveryClaimPlan,
-    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        let mut claimed = self.inner.deliveries_claim(plan).await?;
-        if self.does(Sabotage::LosesDeliveries) {
-            claimed.retain(|claimed| claimed.request.delivery.as_u128() % 50 != 0);
-        }
-        Ok(claimed)
     }
 }

@@ -90,6 +90,16 @@ impl fmt::Display for Summary {
             "{} events, {} seen by followers, {} removed; {} pages held back",
             tally.events, tally.followed, tally.events_removed, tally.held_back
         )?;
+        writeln!(
+            f,
+            "{} replays to endpoints, {} of them cut off by failures; {} portions, {} too late; \
+             {} events sent again",
+            tally.replays_begun,
+            tally.replays_cut,
+            tally.portions,
+            tally.portions_late,
+            tally.replayed
+        )?;
         write!(
             f,
             "{} deliveries, {visits} calls of receivers, {} recorded, {} endpoints switched off",

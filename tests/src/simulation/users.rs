@@ -26,6 +26,7 @@ mod campaign;
 mod event;
 mod inbox;
 mod look;
+mod replay;
 mod send;
 mod sender_name;
 mod webhook;
@@ -133,7 +134,7 @@ impl Deed {
             (7, 11),
             (6, 12),
             (2, 13),
-            (8, 14),
+            (14, 14),
             (3, 15),
             (2, 16),
             (2, 17),
@@ -176,7 +177,7 @@ impl Deed {
                     let owner = endpoint.and_then(|id| state.model.endpoints.get(&id));
                     let owner = owner.map(|endpoint| endpoint.last.account);
                     let who = if dice.percent(95) { owner } else { None }.or(account)?;
-                    Self::Webhook(who, EndpointDeed::draw(dice, endpoint))
+                    Self::Webhook(who, EndpointDeed::draw(dice, state, endpoint))
                 }
                 16 => Self::Launch(account?, Spread::draw(dice, now)),
                 17 => {

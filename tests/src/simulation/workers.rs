@@ -21,6 +21,8 @@ pub enum Chore {
     Deliver(usize),
     /// Claims webhooks by room, and attempts them one after the other.
     DeliverByRoom(usize),
+    /// Goes on with replays.
+    Replay,
     /// Brings the follow-ups of simulated networks.
     Simulate(usize),
     /// Renews the leases of one server.
@@ -34,8 +36,17 @@ pub enum Chore {
 impl Chore {
     /// A chore, with the frequency of a server's loops.
     pub fn draw(dice: &mut Dice) -> Self {
-        let kind =
-            dice.weighted(&[(1, 7), (34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
+        let kind = dice.weighted(&[
+            (1, 7),
+            (34, 0),
+            (18, 1),
+            (14, 2),
+            (16, 3),
+            (17, 4),
+            (1, 5),
+            (4, 6),
+            (9, 8),
+        ]);
         let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
         match kind {
             0 => Self::Dispatch(most),
@@ -44,6 +55,7 @@ impl Chore {
             3 => Self::Simulate(most),
             4 => Self::Renew,
             5 => Self::Tidy,
+            8 => Self::Replay,
             7 => Self::Hold(Duration::from_secs(dice.between(1, 600))),
             _ => Self::ChargeRents(most),
         }
@@ -56,6 +68,7 @@ impl Chore {
             Self::Hold(_) => "dispatch_held",
             Self::Deliver(_) => "deliver_webhooks",
             Self::DeliverByRoom(_) => "deliveries_claim and attempt",
+            Self::Replay => "replays_go_on",
             Self::Simulate(_) => "simulate_due",
             Self::Renew => "renew_leases",
             Self::Tidy => "tidy",
@@ -98,6 +111,7 @@ impl Chore {
                 }
                 Ok(())
             }
+            Self::Replay => sms.replays_go_on().await.map(drop),
             Self::Simulate(limit) => sms.simulate_due(limit).await.map(drop),
             Self::Renew => sms.renew_leases().await,
             Self::Tidy => sms.tidy(50).await.map(drop),

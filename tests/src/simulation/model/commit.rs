@@ -91,6 +91,9 @@ impl Model {
         let delivery = read(moment.books.deliveries_next())?;
         let own = self.next_delivery();
         ensure!(delivery == own, "the next delivery is due at {delivery:?} and must be at {own:?}");
+        let portion = read(moment.books.replays_next())?;
+        let own = self.next_portion();
+        ensure!(portion == own, "the next portion is due at {portion:?} and must be at {own:?}");
         Ok(())
     }
 
@@ -113,7 +116,8 @@ impl Model {
             }
         }
         for (endpoint, events) in wanted {
-            let found = deliveries_of(moment, ids, &owed[events[0]], endpoint, owed.len())?;
+            let account = owed[events[0]].account;
+            let found = deliveries_of(moment, ids, account, endpoint, owed.len())?;
             ensure!(
                 found.len() == events.len(),
                 "{} events made {} deliveries for endpoint {endpoint}",
@@ -150,10 +154,10 @@ impl Model {
 }
 
 /// The deliveries of an endpoint with ids from `ids`, in order of creation.
-fn deliveries_of(
+pub(super) fn deliveries_of(
     moment: &Moment<'_>,
     ids: &Ids,
-    event: &Owed,
+    account: AccountId,
     endpoint: EndpointId,
     events: usize,
 ) -> Result<Vec<Delivery>, String> {
@@ -166,7 +170,7 @@ fn deliveries_of(
     }
     let limit = Limit::new(u32::try_from(events + 1).unwrap_or(u32::MAX)).unwrap_or(Limit::EXPORT);
     let page = PageRequest { limit, after: Some(Cursor::after(last)) };
-    let page = read(moment.books.delivery_list(event.account, endpoint, page))?;
+    let page = read(moment.books.delivery_list(account, endpoint, page))?;
     let mut found: Vec<Delivery> =
         page.items.into_iter().take_while(|delivery| delivery.id >= first).collect();
     found.reverse();
@@ -175,21 +179,31 @@ fn deliveries_of(
 
 /// Checks that a new delivery waits for its first attempt and contains the event.
 fn check_new(delivery: &Delivery, event: &Owed) -> Check {
-    let expected = Delivery {
-        account: event.account,
-        event_type: event.kind,
+    let expected = fresh(delivery, event.account, event.kind, event.at);
+    ensure!(*delivery == expected, "a new delivery is {delivery:?} for {event:?}");
+    event.check_body(delivery.event_id, delivery.body.as_str())
+}
+
+/// A delivery as it must be when it was just made, at `at`.
+pub(super) fn fresh(
+    delivery: &Delivery,
+    account: AccountId,
+    event_type: EventType,
+    at: Timestamp,
+) -> Delivery {
+    Delivery {
+        account,
+        event_type,
         status: DeliveryStatus::Pending,
         attempts: 0,
         last_status_code: None,
         last_error: None,
         last_attempt_at: None,
-        next_attempt_at: Some(event.at),
+        next_attempt_at: Some(at),
         delivered_at: None,
         lease: None,
         leased_until: None,
-        created_at: event.at,
+        created_at: at,
         ..delivery.clone()
-    };
-    ensure!(*delivery == expected, "a new delivery is {delivery:?} for {event:?}");
-    event.check_body(delivery.event_id, delivery.body.as_str())
+    }
 }

@@ -261,6 +261,8 @@ impl Model {
         let endpoint_id = endpoint.id;
         self.redue(id, |own| own.last = expected);
         self.delivery_kept(moment, id)?;
+        let had = self.endpoints.get(&endpoint_id).is_some_and(|own| own.last.replay.is_some());
+        self.tally.replays_cut += u64::from(had && endpoint.replay.is_none());
         self.endpoint_is(moment, endpoint)?;
         if switched_off {
             self.tally.switched_off += 1;
@@ -345,12 +347,13 @@ impl Model {
     }
 }
 
-/// Counts a failed attempt. The hundredth in a row disables the endpoint.
+/// Counts a failed attempt. The hundredth in a row disables the endpoint, and ends its replay.
 fn count_failure(endpoint: &mut Endpoint) {
     if endpoint.power.is_on() {
         endpoint.consecutive_failures += 1;
         if endpoint.consecutive_failures == FAILURES_TO_SWITCH_OFF {
             endpoint.power = Power::Off(DisabledReason::Failures);
+            endpoint.replay = None;
         }
     }
 }

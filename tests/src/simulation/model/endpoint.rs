@@ -1,6 +1,6 @@
 //! Webhook endpoints: which get events, and what disables them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use sms_core::ids::{AccountId, EndpointId};
@@ -21,7 +21,8 @@ impl Model {
         ensure!(made == room, "one more than {} endpoints: {made}", account.endpoints.len());
         if made {
             account.endpoints.insert(endpoint.id);
-            let model = EndpointModel { last: endpoint, deliveries: BTreeSet::new() };
+            let (deliveries, rest) = (BTreeSet::new(), VecDeque::new());
+            let model = EndpointModel { last: endpoint, deliveries, rest };
             self.endpoints.insert(model.last.id, model);
         }
         Ok(())
@@ -62,6 +63,9 @@ impl Model {
         let stored = read(moment.books.endpoint_get(endpoint.account, endpoint.id))?;
         ensure!(stored.as_ref() == Some(&endpoint), "{stored:?} is kept for {endpoint:?}");
         let own = self.endpoints.get_mut(&endpoint.id).ok_or("an endpoint vanished")?;
+        if endpoint.replay.is_none() {
+            own.rest.clear();
+        }
         own.last = endpoint;
         Ok(())
     }
@@ -105,8 +109,8 @@ impl Model {
     }
 }
 
-/// The endpoint after the change. Enabling resets the count of failures; disabling a disabled
-/// endpoint keeps the reason.
+/// The endpoint after the change. Enabling resets the count of failures; disabling ends a replay,
+/// and keeps the reason of a disabled endpoint.
 fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoint {
     let EndpointChange { url, events, description, power, secret } = change;
     let mut now = Endpoint { updated_at: at, ..endpoint };
@@ -138,7 +142,10 @@ fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoin
             now.consecutive_failures = 0;
             now.pause = None;
         }
-        Some(off @ Power::Off(_)) if now.power.is_on() => now.power = off,
+        Some(off @ Power::Off(_)) if now.power.is_on() => {
+            now.power = off;
+            now.replay = None;
+        }
         Some(_) | None => {}
     }
     now

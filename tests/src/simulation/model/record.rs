@@ -11,6 +11,7 @@ mod inbox;
 mod log;
 mod parts;
 mod reading;
+mod replay;
 mod text;
 
 pub use account::AccountModel;
@@ -26,5 +27,6 @@ pub use log::{Entry, LogModel};
 pub use parts::SegmentsModel;
 pub use reading::Reading;
 pub(crate) use reading::{FIRST_ROUTE, ONLINE};
+pub use replay::ReplayAsked;
 pub use text::MessageModel;
 pub(crate) use text::is_open;

@@ -49,6 +49,55 @@ impl WebhookLayer for Stage {
         Ok(answer)
     }
 
+    async fn endpoint_get(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        self.before("endpoint_get").await;
+        let answer = self.inner.endpoint_get(account, id).await?;
+        let found = answer.as_ref();
+        self.world.judge(|model, moment| model.saw_endpoint_read(moment, account, id, found));
+        Ok(answer)
+    }
+
+    async fn replay_begin(
+        &self,
+        plan: ReplayPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>> {
+        self.before("replay_begin").await;
+        let seen = plan.clone();
+        let answer = match first(self.inner.replay_begin(plan, claim).await) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
+        let verdict = match &answer {
+            Ok(begun) => Ok(*begun),
+            Err(CommitError::Refused(refused)) => Err(*refused),
+            Err(CommitError::Stale | CommitError::Store(_)) => return answer.map(Once::Done),
+        };
+        self.after(|model, moment| model.saw_replay_begin(moment, &seen, verdict)).await;
+        answer.map(Once::Done)
+    }
+
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
+        self.before("replays_due").await;
+        let answer = self.inner.replays_due(at, limit).await?;
+        self.world.note("finds replays", Detail::Count(answer.len()));
+        self.world.judge(|model, _| model.saw_replays_due(at, limit, &answer));
+        Ok(answer)
+    }
+
+    async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        self.before("replay_portion").await;
+        let seen = plan.clone();
+        let answer = self.inner.replay_portion(plan).await?;
+        self.world.note("replays", Detail::Count(answer));
+        self.after(|model, moment| model.saw_portion(moment, &seen, answer)).await;
+        Ok(answer)
+    }
+
     async fn deliveries_claim(
         &self,
         plan: DeliveryClaimPlan,

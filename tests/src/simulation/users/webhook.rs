@@ -6,13 +6,16 @@ use sms_core::account::Mode;
 use sms_core::event::EventType;
 use sms_core::ids::{AccountId, DeliveryId, EndpointId};
 use sms_core::page::PageRequest;
+use sms_core::service::replay::ReplayRequest;
 use sms_core::service::webhook::Rotation;
 use sms_core::webhook::EndpointInput;
 use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
 
 use super::caller::Caller;
+use super::replay::what_was_missed;
 use crate::simulation::dice::Dice;
 use crate::simulation::visits::any_url;
+use crate::simulation::world::State;
 
 /// Something done with endpoints.
 #[derive(Debug, Clone)]
@@ -27,12 +30,14 @@ pub enum EndpointDeed {
     Test(EndpointId),
     /// Reads one and its deliveries.
     Read(EndpointId),
+    /// Sends one again what it missed.
+    Replay(EndpointId, ReplayRequest),
 }
 
 impl EndpointDeed {
     /// A deed on this endpoint, or the creation of one.
-    pub fn draw(dice: &mut Dice, endpoint: Option<EndpointId>) -> Self {
-        let choice = dice.weighted(&[(3, 0), (5, 1), (1, 2), (2, 3), (3, 4)]);
+    pub fn draw(dice: &mut Dice, state: &State, endpoint: Option<EndpointId>) -> Self {
+        let choice = dice.weighted(&[(3, 0), (5, 1), (1, 2), (2, 3), (3, 4), (12, 5)]);
         let (Some(id), 1..) = (endpoint, choice) else {
             let power =
                 if dice.percent(90) { Power::On } else { Power::Off(DisabledReason::ByOwner) };
@@ -62,6 +67,7 @@ impl EndpointDeed {
             }
             2 => Self::Delete(id),
             3 => Self::Test(id),
+            5 => Self::Replay(id, what_was_missed(dice, state, id)),
             _ => Self::Read(id),
         }
     }
@@ -74,6 +80,7 @@ impl EndpointDeed {
             Self::Delete(_) => "remove an endpoint",
             Self::Test(_) => "test an endpoint",
             Self::Read(_) => "read an endpoint",
+            Self::Replay(..) => "replay what an endpoint missed",
         }
     }
 }
@@ -107,6 +114,7 @@ impl Caller {
                 self.expect("testing an endpoint", handle.webhook_test(id).await, &["not_found"]);
             }
             EndpointDeed::Read(id) => self.endpoint_read(account, id).await,
+            EndpointDeed::Replay(id, request) => self.replay(account, id, request).await,
         }
     }
 

@@ -1,9 +1,9 @@
 //! A webhook endpoint.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use sms_core::event::EventType;
-use sms_core::ids::DeliveryId;
+use sms_core::ids::{DeliveryId, EventId};
 use sms_core::webhook::endpoint::{Endpoint, Power};
 
 /// The expected state of an endpoint.
@@ -13,6 +13,8 @@ pub struct EndpointModel {
     pub last: Endpoint,
     /// Its deliveries.
     pub deliveries: BTreeSet<DeliveryId>,
+    /// What the replay under way still has to send, in order.
+    pub rest: VecDeque<EventId>,
 }
 
 impl EndpointModel {
