@@ -15,6 +15,7 @@ pub mod head;
 pub mod icon;
 pub mod notice;
 pub mod pager;
+pub mod price;
 pub mod progress;
 pub mod region;
 pub mod rejection;

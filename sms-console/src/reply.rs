@@ -117,6 +117,22 @@ impl Reply {
 }
 
 impl Reply {
+    /// Leads to `path` after a deletion, and says that it was done. What is gone was deleted
+    /// `already`: by another tab, or by the same form, which is sent again.
+    pub(crate) fn deleted(
+        outcome: Result<(), Error>,
+        path: &str,
+        done: Said,
+        already: Said,
+    ) -> Outcome {
+        let said = match outcome {
+            Ok(()) => done,
+            Err(Error::NotFound(_)) => already,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self::moved(path).saying(said))
+    }
+
     /// Gives the focus to the element with this id, on the page that the answer leads to.
     #[must_use]
     pub fn focusing(self, id: &str) -> Self {

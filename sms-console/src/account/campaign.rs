@@ -34,6 +34,20 @@ pub(crate) fn places() -> Vec<Place> {
     ]
 }
 
+/// The events that change what a campaign shows.
+pub(super) const CHANGED_BY: &str = "message link";
+
+/// The events that the page of a campaign follows. No event says that a draft was launched or a
+/// launch cancelled: while nothing is sent, the page asks.
+fn told_by(campaign: &Campaign, now: Timestamp) -> Option<&'static str> {
+    match campaign.status(now) {
+        CampaignStatus::Draft | CampaignStatus::Scheduled => None,
+        CampaignStatus::Sending | CampaignStatus::Sent | CampaignStatus::Cancelled => {
+            Some(CHANGED_BY)
+        }
+    }
+}
+
 /// The address of a campaign.
 pub(super) fn address(id: CampaignId) -> String {
     format!("{CAMPAIGNS}/{id}")
@@ -62,6 +76,7 @@ pub(super) async fn campaign_page(
         Err(error) => return Err(error.into()),
     };
     let now = visit.now();
+    let on = told_by(campaign, now);
     let launching = format!("/v1/campaigns/{}/send", campaign.id);
     let content = html! {
         (problems)
@@ -69,23 +84,25 @@ pub(super) async fn campaign_page(
             span data-draft-done=(kept_as(visit, None)) {}
             span data-draft-done=(kept_as(visit, Some(campaign.id))) {}
         }
-        div #campaign-head data-live { (campaign_head(campaign, now)) }
+        div #campaign-head data-live data-on=[on] { (campaign_head(campaign, now)) }
         div.stack {
             @if let Some(launch) = &campaign.launch {
                 section.stack aria-label="Results" {
-                    div #campaign-progress .card data-live role="status" {
+                    div #campaign-progress .card data-live data-on=[on] role="status" {
                         (progress("Messages that have left", have_left(launch), launch.recipients))
                     }
-                    div #campaign-results .stack data-live { (results(campaign, launch)) }
+                    div #campaign-results .stack data-live data-on=[on] {
+                        (results(campaign, launch))
+                    }
                 }
             }
             div.columns {
                 (message_card(campaign))
-                (details(campaign, list.as_deref()))
+                (details(campaign, list.as_deref(), now))
             }
             (as_request(&visit.desk.public_url, "POST", &launching, Some(&json!({}))))
         }
-        (questions(campaign, visit.csrf()))
+        (questions(campaign, visit.csrf(), now))
     };
     let page = Page::new(&campaign.name, content);
     Ok(page.with_module("draft.js"))
@@ -123,8 +140,8 @@ fn message_card(campaign: &Campaign) -> Markup {
     }
 }
 
-fn details(campaign: &Campaign, list: Option<&str>) -> Markup {
-    let launch = campaign.launch.as_ref();
+fn details(campaign: &Campaign, list: Option<&str>, now: Timestamp) -> Markup {
+    let (launch, on) = (campaign.launch.as_ref(), told_by(campaign, now));
     html! {
         section.card {
             h2 { "Details" }
@@ -146,7 +163,7 @@ fn details(campaign: &Campaign, list: Option<&str>) -> Markup {
                 dt { "Launched" }
                 dd { (time_or(launch.map(|launch| launch.at), "–")) }
                 dt { "Completed" }
-                dd #campaign-completed data-live { (time_or(campaign.completed_at(), "–")) }
+                dd #campaign-completed data-live data-on=[on] { (time_or(campaign.completed_at(), "–")) }
             }
         }
     }
@@ -191,7 +208,7 @@ fn results(campaign: &Campaign, launch: &Launch) -> Markup {
 }
 
 /// What is asked before it is cancelled or deleted.
-fn questions(campaign: &Campaign, csrf: &str) -> Markup {
+fn questions(campaign: &Campaign, csrf: &str, now: Timestamp) -> Markup {
     let path = address(campaign.id);
     let waiting = campaign.launch.as_ref().map_or(0, |launch| {
         let count = |status| launch.counts.of(status);
@@ -201,7 +218,7 @@ fn questions(campaign: &Campaign, csrf: &str) -> Markup {
         id: "cancel",
         title: &format!("Cancel “{}”?", campaign.name),
         text: html! {
-            p #cancel-count data-live {
+            p #cancel-count data-live data-on=[told_by(campaign, now)] {
                 "About " (counted(waiting, "message")) " that have not left are cancelled and "
                 "refunded. What has left cannot be called back."
             }
@@ -244,12 +261,11 @@ async fn cancel(visit: AccountVisit) -> Outcome {
 async fn delete(visit: AccountVisit) -> Outcome {
     let id = visit.params.id()?;
     match visit.handle().campaign_delete(id).await {
-        Ok(()) => Ok(Reply::moved(CAMPAIGNS).saying(Said::DraftDeleted)),
         Err(error @ Error::CampaignNotDraft) => {
             let campaign = visit.handle().campaign_get(id).await?;
             refused(&visit, &campaign, &error).await
         }
-        Err(error) => Err(error.into()),
+        other => Reply::deleted(other, CAMPAIGNS, Said::DraftDeleted, Said::DeletedAlready),
     }
 }
 

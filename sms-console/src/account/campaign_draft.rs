@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use sms_core::Error;
+use sms_core::account::Mode;
 use sms_core::campaign::{Campaign, CampaignChange, CampaignInput, NAME_CHARACTERS};
 use sms_core::ids::{CampaignId, ListId};
 use sms_core::sending::{Quote, SendRequest};
@@ -12,11 +13,12 @@ use crate::form::{Choice, FieldTroubles, Form};
 use crate::format::{counted_as, credits};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, submit};
-use crate::part::counter::{Price, counter, counter_regions};
+use crate::part::counter::{counter, counter_regions};
 use crate::part::dear::plain;
 use crate::part::field::Field;
 use crate::part::form::problems_of;
 use crate::part::head::head;
+use crate::part::price::{Price, big_price};
 use crate::part::region::region;
 use crate::part::rejection::rejections;
 use crate::place::{Place, account};
@@ -279,12 +281,13 @@ async fn preview(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
     let sent = DraftForm::sent(&form);
     let quoted = quoted(&visit, &sent).await;
+    let (price, mode) = (Price::of(quoted.as_ref(), visit.person.mode), visit.person.mode);
     Ok(Reply::Fragment(html! {
         @if Step::of(&form) == Step::UsePlain {
             (region("draft-body", &body_field(&sent, &FieldTroubles::none())))
         }
-        (counter_regions(&sent.body, Price::of(quoted.as_ref())))
-        (region("draft-side", &side(quoted.as_ref(), &sent)))
+        (counter_regions(&sent.body, price))
+        (region("draft-side", &side(price, mode, &sent)))
     }))
 }
 
@@ -310,8 +313,9 @@ async fn view(
     given: Given,
     (problems, troubles): (Markup, FieldTroubles),
 ) -> Result<Page, Trouble> {
-    let choices = Choices::read(visit.handle()).await?;
+    let choices = Choices::read(visit.handle(), shown.list).await?;
     let quoted = quoted(visit, shown).await;
+    let (price, mode) = (Price::of(quoted.as_ref(), visit.person.mode), visit.person.mode);
     let content = html! {
         (head(draft.title()).back("Campaigns", CAMPAIGNS)
             .lead("Nothing is sent before you launch it and see the price."))
@@ -324,14 +328,14 @@ async fn view(
                     input type="hidden" name="key" value=(key);
                 }
                 (problems)
-                (fields(shown, &choices, Price::of(quoted.as_ref()), &troubles))
+                (fields(shown, &choices, price, &troubles))
                 div.actions {
                     (link("Go back", draft.back()))
                     (submit("Save the draft").kind(Kind::Main))
                     (submit("Show the price").sending("action", "preview"))
                 }
             }
-            div.two-side { div #draft-side { (side(quoted.as_ref(), shown)) } }
+            div.two-side { div #draft-side { (side(price, mode, shown)) } }
         }
     };
     Ok(Page::new(draft.title(), content).with_module("writing.js").with_module("draft.js"))
@@ -379,13 +383,12 @@ fn body_field(shown: &DraftForm, troubles: &FieldTroubles) -> Markup {
 }
 
 /// What is beside the form: the price, and the text as the first person reads it.
-fn side(quoted: Option<&Result<Quote, Error>>, shown: &DraftForm) -> Markup {
-    let quote = Price::of(quoted).quote();
+fn side(price: Price<'_>, mode: Mode, shown: &DraftForm) -> Markup {
     html! {
         section.card.stack {
             h2 { "Price" }
-            @if let Some(quote) = quote {
-                (price_of(quote, &shown.body))
+            @if let Some(quote) = price.quote() {
+                (price_of(quote, mode, &shown.body))
             } @else {
                 p.faint { "Choose a list and write something: the price appears here." }
             }
@@ -393,12 +396,12 @@ fn side(quoted: Option<&Result<Quote, Error>>, shown: &DraftForm) -> Markup {
     }
 }
 
-fn price_of(quote: &Quote, body: &str) -> Markup {
+fn price_of(quote: &Quote, mode: Mode, body: &str) -> Markup {
     html! {
-        p.big-price { (credits(quote.credits.get())) }
+        (big_price(quote.credits, mode))
         p {
-            "for " (counted_as(quote.recipients as u64, "person", "people")) ". The balance is "
-            (credits(quote.balance.get())) "."
+            "for " (counted_as(quote.recipients as u64, "person", "people")) "."
+            @if !mode.is_test() { " The balance is " (credits(quote.balance)) "." }
         }
         @if let Some(first) = quote.preview.as_deref().filter(|first| *first != body) {
             div.stack-tight {

@@ -5,6 +5,7 @@
 
 use maud::{Markup, html};
 use sms_core::Error;
+use sms_core::account::Mode;
 use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::{LaunchOptions, QuietHoursApplied};
 use sms_core::sending::{Quote, SendRequest};
@@ -18,6 +19,7 @@ use crate::part::button::{Kind, link, submit};
 use crate::part::field::Field;
 use crate::part::head::head;
 use crate::part::notice::{Notice, in_words, notice};
+use crate::part::price::big_price;
 use crate::part::rejection::rejections;
 use crate::place::{Place, account};
 use crate::reply::{Outcome, Page, Reply, Trouble};
@@ -200,7 +202,7 @@ impl Question<'_> {
             div.columns {
                 section.card.stack {
                     h2 { "Price" }
-                    (self.price(visit))
+                    (self.price(visit.person.mode))
                     @if let Ok(quote) = price { (rejections(&quote.rejected)) }
                 }
                 section.card {
@@ -223,8 +225,7 @@ impl Question<'_> {
         Page::new(title, content)
     }
 
-    fn price(&self, visit: &AccountVisit) -> Markup {
-        let is_test = visit.person.mode.is_test();
+    fn price(&self, mode: Mode) -> Markup {
         match self.price {
             Err(error) => html! {
                 p.big-price { "The price is not known" }
@@ -232,17 +233,8 @@ impl Question<'_> {
             },
             Ok(quote) => html! {
                 p { "It goes to " (counted_as(quote.recipients as u64, "person", "people")) "." }
-                p.big-price {
-                    @if is_test { "Free: test mode" } @else { (credits(quote.credits.get())) }
-                }
-                @if quote.credits > quote.balance && !is_test {
-                    (notice(Notice::Bad, &html! {
-                        p { "The balance is " (credits(quote.balance.get()))
-                            ": this will be refused." }
-                    }))
-                } @else {
-                    p { "The balance is " (credits(quote.balance.get())) "." }
-                }
+                (big_price(quote.credits, mode))
+                @if !mode.is_test() { (balance(quote)) }
                 @if let Some(first) = &quote.preview {
                     div.stack-tight {
                         h3 { "As the first person reads it" }
@@ -252,4 +244,14 @@ impl Question<'_> {
             },
         }
     }
+}
+
+fn balance(quote: &Quote) -> Markup {
+    if quote.credits > quote.balance {
+        return notice(
+            Notice::Bad,
+            &html! { p { "The balance is " (credits(quote.balance)) ": this will be refused." } },
+        );
+    }
+    html! { p { "The balance is " (credits(quote.balance)) "." } }
 }

@@ -5,9 +5,11 @@ use sms_core::campaign::{Campaign, CampaignStatus};
 use sms_core::message::MessageStatus;
 use sms_core::time::Timestamp;
 
+use super::campaign::CHANGED_BY;
 use crate::format::{coming_time, time_or, whole};
 use crate::part::badge::status_badge;
 use crate::part::button::{Kind, link};
+use crate::part::code::as_request;
 use crate::part::head::head;
 use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
@@ -27,7 +29,7 @@ async fn list(visit: AccountVisit) -> Outcome {
     let make = link("Draft a campaign", "/console/campaigns/new").kind(Kind::Main);
     let content = html! {
         (head("Campaigns").actions(html! { (make) }))
-        div #campaigns data-live {
+        div #campaigns data-live data-on=(CHANGED_BY) {
             @if campaigns.items.is_empty() {
                 (empty("No campaigns yet", &html! {
                     "A campaign sends one text to everyone on a list."
@@ -37,6 +39,7 @@ async fn list(visit: AccountVisit) -> Outcome {
                 (pager(&visit, campaigns.next))
             }
         }
+        (as_request(&visit.desk.public_url, "GET", "/v1/campaigns", None))
     };
     Ok(Page::new("Campaigns", content).into())
 }

@@ -3,13 +3,14 @@
 
 use maud::{Markup, html};
 use sms_core::Error;
+use sms_core::ids::ListId;
 use sms_core::list::ContactList;
 use sms_core::page::{Limit, PageRequest};
 use sms_core::sender_name::ReviewStatus;
 use sms_core::service::AccountHandle;
 use sms_core::template::Template;
 
-use super::list_choice::every_list;
+use super::list_choice::every_list_and;
 use crate::format::counted;
 
 /// How many templates are offered, about.
@@ -34,8 +35,8 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Reads what this account has.
-    pub(crate) async fn read(handle: &AccountHandle) -> Result<Self, Error> {
+    /// Reads what this account has. `list` is the one that was chosen before.
+    pub(crate) async fn read(handle: &AccountHandle, list: Option<ListId>) -> Result<Self, Error> {
         let names = handle.sender_name_list().await?.into_iter();
         let approved = names.filter(|name| name.status == ReviewStatus::Approved);
         let senders = approved.map(|name| name.value.as_str().to_owned()).collect();
@@ -43,7 +44,8 @@ impl Choices {
         let own = own.filter(|name| !BUILT_IN.contains(&&**name));
         let built_in = BUILT_IN.map(str::to_owned).into_iter();
         let merge_fields = built_in.chain(own).take(MOST_FIELDS).collect();
-        let (lists, templates) = (every_list(handle).await?, templates(handle).await?);
+        let (lists, templates) =
+            (every_list_and(handle, list.as_slice()).await?, templates(handle).await?);
         Ok(Self { lists, templates, senders, merge_fields })
     }
 

@@ -6,16 +6,16 @@ use sms_core::contact::{Contact, CustomValue};
 use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::list::join::JoinInput;
-use sms_core::service::AccountHandle;
 use sms_core::service::contact::ContactWithLists;
 
 use super::contact_form::ContactForm;
 use super::contact_table::called;
-use super::list_choice::every_list;
+use super::list_choice::every_list_and;
 use crate::form::FieldTroubles;
 use crate::format::{number, time, worded};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, link, opens, submit};
+use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
 use crate::part::field::Field;
 use crate::part::form::{FormShell, form};
@@ -44,28 +44,13 @@ fn address(id: ContactId) -> String {
 
 async fn show(visit: AccountVisit) -> Outcome {
     let found = visit.handle().contact_get(visit.params.id()?).await?;
-    let lists = with_missing(visit.handle(), every_list(visit.handle()).await?, &found).await?;
-    Ok(Page::new(called(&found.contact), view(&found, &lists, visit.csrf())).into())
-}
-
-/// Adds the lists that the contact is on and that are too old to be offered.
-async fn with_missing(
-    account: &AccountHandle,
-    mut lists: Vec<ContactList>,
-    found: &ContactWithLists,
-) -> Result<Vec<ContactList>, Trouble> {
-    for id in &found.lists {
-        if lists.iter().any(|list| list.id == *id) {
-            continue;
-        }
-        match account.list_get(*id).await {
-            Ok(list) => lists.push(list),
-            // It was deleted a moment ago.
-            Err(Error::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(lists)
+    let lists = every_list_and(visit.handle(), &found.lists).await?;
+    let path = format!("/v1/contacts/{}", found.contact.id);
+    let content = html! {
+        (view(&found, &lists, visit.csrf()))
+        (as_request(&visit.desk.public_url, "GET", &path, None))
+    };
+    Ok(Page::new(called(&found.contact), content).into())
 }
 
 fn view(found: &ContactWithLists, lists: &[ContactList], csrf: &str) -> Markup {
@@ -224,8 +209,8 @@ fn edit_view(
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().contact_delete(visit.params.id()?).await?;
-    Ok(Reply::moved(CONTACTS).saying(Said::ContactDeleted))
+    let outcome = visit.handle().contact_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, CONTACTS, Said::ContactDeleted, Said::DeletedAlready)
 }
 
 async fn join(visit: AccountVisit) -> Outcome {

@@ -11,6 +11,7 @@ use crate::form::FieldTroubles;
 use crate::format::time;
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, submit};
+use crate::part::code::as_request;
 use crate::part::field::Field;
 use crate::part::filters::filters;
 use crate::part::form::{FormShell, form};
@@ -45,10 +46,13 @@ async fn list(visit: AccountVisit) -> Outcome {
     let filter = ContactFilter { list_id: None, search: ContactSearch::parse(query) };
     let contacts = visit.handle().contact_list(&filter, page_request(&visit)).await?;
     let pages = pager(&visit, contacts.next);
-    Ok(Page::new("Contacts", view(&contacts, query, &pages)).into())
+    let path = Query::default().address("/v1/contacts", "q", visit.query("q"));
+    let request = as_request(&visit.desk.public_url, "GET", &path, None);
+    let below = html! { (pages) (request) };
+    Ok(Page::new("Contacts", view(&contacts, query, &below)).into())
 }
 
-fn view(contacts: &Items<Contact>, query: &str, pages: &Markup) -> Markup {
+fn view(contacts: &Items<Contact>, query: &str, below: &Markup) -> Markup {
     let actions = html! {
         (link("Import from CSV", IMPORT))
         (link("Add a contact", NEW).kind(Kind::Main))
@@ -62,8 +66,8 @@ fn view(contacts: &Items<Contact>, query: &str, pages: &Markup) -> Markup {
                 (nobody(query))
             } @else {
                 (rows(&contacts.items))
-                (pages)
             }
+            (below)
         }
     }
 }

@@ -5,6 +5,7 @@
 //! the whole file comes in one form, and its columns are what their names say.
 
 mod column;
+mod packed;
 mod report;
 mod sheet;
 
@@ -15,9 +16,10 @@ use sms_core::ids::ListId;
 use sms_core::list::ContactList;
 
 use self::column::{BadColumns, Column};
+use self::packed::unpacked;
 use self::report::Report;
 use self::sheet::{SAMPLE, Sheet};
-use super::list_choice::every_list;
+use super::list_choice::every_list_and;
 use crate::form::{Form, sentence};
 use crate::format::counted;
 use crate::key::{key_of, new_key};
@@ -98,8 +100,9 @@ fn import_head() -> Markup {
 }
 
 async fn page(visit: &AccountVisit, problems: Markup) -> Result<Page, Trouble> {
-    let lists = every_list(visit.handle()).await?;
     let list = visit.query("list").unwrap_or_default();
+    let chosen: Option<ListId> = list.parse().ok();
+    let lists = every_list_and(visit.handle(), chosen.as_slice()).await?;
     let owner = format!("{} {}", visit.person.account.id, visit.person.mode);
     let content = html! {
         (import_head())
@@ -189,8 +192,10 @@ async fn choose_columns(visit: AccountVisit) -> Outcome {
     }
     let sent: Result<Vec<Column>, _> = form.all("column").into_iter().map(str::parse).collect();
     let sent = sent.map_err(|_| Trouble::BadForm("what its columns are"))?;
-    let lists = every_list(visit.handle()).await?;
-    let list = list_field(&lists, form.text("list"));
+    let list = form.text("list");
+    let chosen: Option<ListId> = list.parse().ok();
+    let lists = every_list_and(visit.handle(), chosen.as_slice()).await?;
+    let list = list_field(&lists, list);
     let (columns, answer) = if sent.len() == told.header.len() {
         let answer = column::check(&sent).map_or_else(Answer::Wrong, |()| Answer::Ready);
         (sent, answer)
@@ -298,13 +303,13 @@ async fn show_report(visit: AccountVisit) -> Outcome {
     Ok(Reply::Fragment(report.view(visit.csrf(), LEFT_OUT)))
 }
 
+/// Gives back as a file what the report has of the rows left out: nothing is kept of an import.
 async fn download(visit: AccountVisit) -> Outcome {
-    let report: Report = read(&visit.form().await?, "report")?;
-    let bytes = report.csv().map_err(|_| Trouble::BadForm("report"))?;
-    let content_type = "text/csv; charset=utf-8";
+    let form = visit.form().await?;
+    let bytes = unpacked(form.raw("packed")).ok_or(Trouble::BadForm("the rows"))?;
     Ok(Reply::File(Download {
         name: "failed-rows.csv".to_owned(),
-        content_type,
+        content_type: "text/csv; charset=utf-8",
         bytes: bytes.into(),
     }))
 }

@@ -16,10 +16,10 @@ use self::answer::{Answer, regions};
 use self::thread::{CHANGED_BY, Shown};
 use crate::form::{FieldTroubles, Form, sentence};
 use crate::key::{key_of, new_key};
-use crate::part::counter::Price;
 use crate::part::dear::plain;
 use crate::part::form::problems;
 use crate::part::notice::in_words;
+use crate::part::price::Price;
 use crate::part::region::region;
 use crate::part::state::empty;
 use crate::place::{Place, account};
@@ -105,7 +105,8 @@ async fn preview(visit: AccountVisit) -> Outcome {
     let quote = quoted(&visit, number, &answer).await?;
     let changes_body = form.text("action") == USE_PLAIN;
     Ok(Reply::Fragment(html! {
-        (regions(&answer, Price::of(quote.as_ref()), visit.person.mode))
+        (regions(&answer, Price::of(quote.as_ref(), visit.person.mode)))
+        (region("reply-request", &answer.request(number, &visit.desk.public_url)))
         @if changes_body { (region("reply-body", &answer.field())) }
     }))
 }
@@ -158,12 +159,12 @@ async fn with_thread(
     let shown = Shown {
         thread,
         answer,
-        price: Price::of(quote.as_ref()),
+        price: Price::of(quote.as_ref(), mode),
+        public_url: &visit.desk.public_url,
         csrf: visit.csrf(),
         queries: visit.queries(),
         draft_name: &format!("reply {number} {account} {}", mode.as_str()),
         was_sent: visit.query("said").and_then(Said::of) == Some(Said::ReplySent),
-        mode,
         now: visit.now(),
     };
     page(visit, Some(number), &shown.view(said)).await

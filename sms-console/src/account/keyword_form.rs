@@ -1,6 +1,7 @@
 //! The form of a keyword.
 
 use maud::{Markup, html};
+use sms_core::ids::ListId;
 use sms_core::keyword::save::{KeywordInput, KeywordPatch};
 use sms_core::keyword::{Keyword, Listening, MAX_REPLY, MAX_WORD};
 use sms_core::list::ContactList;
@@ -47,6 +48,11 @@ impl KeywordForm {
             list: form.optional("add_to_list_id").map(str::to_owned),
             listening: if is_on { Listening::On } else { Listening::Off },
         }
+    }
+
+    /// The list that is chosen.
+    pub(crate) fn list(&self) -> Option<ListId> {
+        self.list.as_ref().and_then(|list| list.parse().ok())
     }
 
     /// The new keyword.

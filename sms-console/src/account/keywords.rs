@@ -1,17 +1,19 @@
 //! Keywords: the first word of a message that answers by itself and adds the sender to a list.
 
 use maud::{Markup, html};
+use sms_core::ids::ListId;
 use sms_core::keyword::{Keyword, Listening};
 use sms_core::list::ContactList;
 use sms_core::message::Body;
 
 use super::keyword_form::{KeywordForm, SHOWN};
-use super::list_choice::every_list;
+use super::list_choice::every_list_and;
 use crate::form::FieldTroubles;
 use crate::format::{time_or, whole};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, link, opens, submit};
+use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
 use crate::part::form::{FormShell, form, problems_of};
 use crate::part::head::head;
@@ -41,7 +43,9 @@ pub(crate) fn places() -> Vec<Place> {
 
 async fn list(visit: AccountVisit) -> Outcome {
     let keywords = visit.handle().keyword_list(page_request(&visit)).await?;
-    let lists = every_list(visit.handle()).await?;
+    let named = keywords.items.iter().filter_map(|keyword| keyword.add_to_list_id);
+    let named: Vec<ListId> = named.collect();
+    let lists = every_list_and(visit.handle(), &named).await?;
     let add = link("Add a keyword", NEW).kind(Kind::Main);
     let content = html! {
         (head("Keywords").actions(html! { (add) }))
@@ -53,6 +57,7 @@ async fn list(visit: AccountVisit) -> Outcome {
             (rows(&keywords.items, &lists, visit.csrf()))
             (pager(&visit, keywords.next))
         }
+        (as_request(&visit.desk.public_url, "GET", "/v1/keywords", None))
     };
     Ok(Page::new("Keywords", content).into())
 }
@@ -126,7 +131,7 @@ impl Editor<'_> {
         troubles: &FieldTroubles,
     ) -> Result<Page, Trouble> {
         let Self { title, to, action, csrf, key } = *self;
-        let lists = every_list(visit.handle()).await?;
+        let lists = every_list_and(visit.handle(), typed.list().as_slice()).await?;
         let fields = html! {
             @if let Some(key) = key { input type="hidden" name="key" value=(key); }
             (typed.fields(&lists, troubles))
@@ -194,6 +199,6 @@ async fn update(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().keyword_delete(visit.params.id()?).await?;
-    Ok(Reply::moved(PATH).saying(Said::KeywordDeleted))
+    let outcome = visit.handle().keyword_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, PATH, Said::KeywordDeleted, Said::DeletedAlready)
 }

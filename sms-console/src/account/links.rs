@@ -6,6 +6,7 @@ use sms_core::link::{Link, LinkBase, LinkFilter};
 use sms_core::page::Page as ListPage;
 
 use crate::format::{number, time_or, whole};
+use crate::part::code::as_request;
 use crate::part::head::head;
 use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
@@ -40,11 +41,25 @@ async fn list(visit: AccountVisit) -> Outcome {
         Of::Message(id) => LinkFilter { message: Some(id), ..LinkFilter::default() },
     };
     let links = visit.handle().link_list(filter, page_request(&visit)).await?;
-    let pages = pager(&visit, links.next);
-    Ok(Page::new("Tracked links", view(&links, of, visit.sms.link_base(), &pages)).into())
+    let below = html! {
+        (pager(&visit, links.next))
+        (as_request(&visit.desk.public_url, "GET", &of.path(), None))
+    };
+    Ok(Page::new("Tracked links", view(&links, of, visit.sms.link_base(), &below)).into())
 }
 
-fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, pages: &Markup) -> Markup {
+impl Of {
+    /// Where programs find them.
+    fn path(self) -> String {
+        match self {
+            Self::Everything => "/v1/links".to_owned(),
+            Self::Campaign(id) => format!("/v1/links?campaign_id={id}"),
+            Self::Message(id) => format!("/v1/links?message_id={id}"),
+        }
+    }
+}
+
+fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, below: &Markup) -> Markup {
     let lead = match of {
         Of::Everything => html! { "One for each address and person." },
         Of::Campaign(_) => html! { "The links of one campaign. " a href=(PATH) { "Show all" } },
@@ -60,8 +75,8 @@ fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, pages: &Markup) -> Mark
                 }, None))
             } @else {
                 (rows(&links.items, base))
-                (pages)
             }
+            (below)
         }
     }
 }

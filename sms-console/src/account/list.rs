@@ -13,6 +13,7 @@ use super::list_form::ListForm;
 use crate::form::FieldTroubles;
 use crate::format::counted;
 use crate::part::button::{Kind, link, opens, submit};
+use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
 use crate::part::form::{FormShell, form, problems_of};
 use crate::part::head::head;
@@ -45,9 +46,11 @@ async fn show(visit: AccountVisit) -> Outcome {
     let list = visit.handle().list_get(id).await?;
     let people = visit.handle().list_contacts(id, page_request(&visit)).await?;
     let pages = pager(&visit, people.next);
+    let path = format!("/v1/lists/{id}/contacts");
     let content = html! {
         (list_head(&list))
         (members(id, &people, &pages, visit.csrf()))
+        (as_request(&visit.desk.public_url, "GET", &path, None))
         (deletion(&list, visit.csrf()))
     };
     Ok(Page::new(list.name, content).into())
@@ -154,8 +157,8 @@ fn edit_view(
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().list_delete(visit.params.id()?).await?;
-    Ok(Reply::moved(LISTS).saying(Said::ListDeleted))
+    let outcome = visit.handle().list_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, LISTS, Said::ListDeleted, Said::DeletedAlready)
 }
 
 async fn remove(visit: AccountVisit) -> Outcome {

@@ -1,6 +1,7 @@
 //! The lists that somebody can choose from.
 
 use sms_core::Error;
+use sms_core::ids::ListId;
 use sms_core::list::ContactList;
 use sms_core::page::{Limit, PageRequest};
 use sms_core::service::AccountHandle;
@@ -9,7 +10,7 @@ use sms_core::service::AccountHandle;
 const MOST: usize = 500;
 
 /// The account's lists, newest first.
-pub(crate) async fn every_list(account: &AccountHandle) -> Result<Vec<ContactList>, Error> {
+async fn every_list(account: &AccountHandle) -> Result<Vec<ContactList>, Error> {
     let mut request = PageRequest::default().limit(Limit::new(Limit::MAX).unwrap_or_default());
     let mut lists = Vec::new();
     loop {
@@ -20,4 +21,24 @@ pub(crate) async fn every_list(account: &AccountHandle) -> Result<Vec<ContactLis
             _ => return Ok(lists),
         }
     }
+}
+
+/// The same, and those of `chosen` that are too old to be offered: what was chosen before stays.
+pub(crate) async fn every_list_and(
+    account: &AccountHandle,
+    chosen: &[ListId],
+) -> Result<Vec<ContactList>, Error> {
+    let mut lists = every_list(account).await?;
+    for id in chosen {
+        if lists.iter().any(|list| list.id == *id) {
+            continue;
+        }
+        match account.list_get(*id).await {
+            Ok(list) => lists.push(list),
+            // It was deleted.
+            Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(lists)
 }

@@ -8,6 +8,7 @@ use crate::form::FieldTroubles;
 use crate::format::{time, whole};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, submit};
+use crate::part::code::as_request;
 use crate::part::form::{FormShell, form, problems_of};
 use crate::part::head::head;
 use crate::part::pager::{page_request, pager};
@@ -41,6 +42,7 @@ async fn list(visit: AccountVisit) -> Outcome {
             (rows(&lists.items))
             (pager(&visit, lists.next))
         }
+        (as_request(&visit.desk.public_url, "GET", "/v1/lists", None))
     };
     Ok(Page::new("Lists", content).into())
 }

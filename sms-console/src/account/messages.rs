@@ -5,13 +5,14 @@ mod filters;
 
 use maud::{Markup, html};
 use sms_core::message::{Direction, Message};
-use sms_core::page::{Page as Cursored, PageRequest};
+use sms_core::page::Page as Cursored;
 use sms_core::time::Timestamp;
 
-use self::filters::Wanted;
+use self::filters::Impossible;
 use crate::format::{number, time_near};
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, download, link};
+use crate::part::code::as_request;
 use crate::part::field::Field;
 use crate::part::filters::filters as filter_form;
 use crate::part::head::head;
@@ -20,10 +21,11 @@ use crate::part::state::empty;
 use crate::part::table::{column, right, table};
 use crate::place::{Place, account};
 use crate::query::Query;
-use crate::reply::{Outcome, Page, Trouble};
+use crate::reply::{Outcome, Page};
 use crate::visit::AccountVisit;
 
 const PATH: &str = "/console/messages";
+const EXPORT: &str = "/console/api/v1/messages/export";
 
 /// The places of the list.
 pub(crate) fn places() -> Vec<Place> {
@@ -31,26 +33,32 @@ pub(crate) fn places() -> Vec<Place> {
 }
 
 async fn list(visit: AccountVisit) -> Outcome {
-    let found = found(&visit, page_request(&visit)).await?;
     let query = visit.queries();
+    let (actions, found) = match filters::filter_of(query) {
+        Ok(filter) => {
+            let found = visit.handle().message_list(&filter, page_request(&visit)).await?;
+            let address = |path| filters::in_words_of_the_api(path, query, &filter);
+            let request = as_request(&visit.desk.public_url, "GET", &address("/v1/messages"), None);
+            (export(address(EXPORT)), html! { (listed(&visit, &found)) (request) })
+        }
+        Err(Impossible { words }) => (html! {}, nothing_like_it(&words)),
+    };
     let content = html! {
         // The address of the export follows the filters.
-        div #messages-head data-live data-on="message" {
-            (head("Messages").actions(html! {
-                (download("Export as CSV", filters::export_address(query)))
-            }))
-        }
+        div #messages-head data-live data-on="message" { (head("Messages").actions(actions)) }
         (filter_form("Filter messages", PATH, &fields(query)))
-        div #messages data-live data-on="message" { (listed(&visit, &found)) }
+        div #messages data-live data-on="message" { (found) }
     };
     Ok(Page::new("Messages", content).into())
 }
 
-async fn found(visit: &AccountVisit, page: PageRequest) -> Result<Cursored<Message>, Trouble> {
-    match Wanted::of(visit.queries()) {
-        Wanted::Some(filter) => Ok(visit.handle().message_list(&filter, page).await?),
-        Wanted::Nothing => Ok(Cursored { items: Vec::new(), next: None }),
-    }
+fn export(address: String) -> Markup {
+    html! { (download("Export as CSV", address)) }
+}
+
+fn nothing_like_it(words: &[String]) -> Markup {
+    let words = html! { @for sentence in words { (sentence) " " } };
+    empty("These filters cannot be used", &words, None)
 }
 
 fn fields(query: &Query) -> Markup {

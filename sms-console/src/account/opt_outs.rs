@@ -9,6 +9,7 @@ use crate::form::FieldTroubles;
 use crate::format::{number, time};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, opens, submit};
+use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
 use crate::part::field::Field;
 use crate::part::filters::filters;
@@ -17,6 +18,7 @@ use crate::part::head::head;
 use crate::part::state::empty;
 use crate::part::table::{column, table, unlabelled};
 use crate::place::{Place, account};
+use crate::query::Query;
 use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::said::Said;
 use crate::visit::{AccountVisit, Visit};
@@ -43,12 +45,14 @@ async fn list(visit: AccountVisit) -> Outcome {
     let opt_outs = visit.handle().opt_out_list(q, wanted).await?;
     let search = Field::search("q", "Number or note").class("field-grow").value(q.unwrap_or(""));
     let add = link("Add a number", NEW).kind(Kind::Main);
+    let path = Query::default().address("/v1/opt-outs", "q", q);
     let lead = "These numbers are never texted, whatever is sent.";
     let content = html! {
         (head("Opt-outs").lead(lead).actions(html! { (add) }))
         (filters("Search opt-outs", PATH, &html! { (search) }))
         div #opt-outs data-live="30" data-on="opt_out message.received" {
             (found(&visit, wanted, &opt_outs))
+            (as_request(&visit.desk.public_url, "GET", &path, None))
         }
     };
     Ok(Page::new("Opt-outs", content).into())
@@ -149,8 +153,8 @@ async fn create(visit: AccountVisit) -> Outcome {
 async fn delete(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
     let phone = parse_any(form.text("phone")).map_err(|_| Trouble::NotFound)?;
-    visit.handle().opt_out_delete(phone).await?;
-    Ok(Reply::moved(PATH).saying(Said::OptOutRemoved))
+    let outcome = visit.handle().opt_out_delete(phone).await;
+    Reply::deleted(outcome, PATH, Said::OptOutRemoved, Said::OptOutRemovedAlready)
 }
 
 /// What somebody has typed.

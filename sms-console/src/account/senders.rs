@@ -8,6 +8,7 @@ use crate::format::{time, time_or};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::badge::status_badge;
 use crate::part::button::{Kind, link, submit};
+use crate::part::code::as_request;
 use crate::part::field::Field;
 use crate::part::form::{FormShell, form, problems_of};
 use crate::part::head::head;
@@ -46,6 +47,7 @@ async fn list(visit: AccountVisit) -> Outcome {
                 (rows(&names))
             }
         }
+        (as_request(&visit.desk.public_url, "GET", "/v1/sender-ids", None))
     };
     Ok(Page::new("Sender names", content).into())
 }

@@ -11,6 +11,7 @@ use crate::form::{FieldTroubles, Form};
 use crate::format::time;
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, link, opens, submit};
+use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
 use crate::part::field::Field;
 use crate::part::filters::filters;
@@ -20,6 +21,7 @@ use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
 use crate::part::table::{column, table, unlabelled};
 use crate::place::{Place, account};
+use crate::query::Query;
 use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::said::Said;
 use crate::visit::{AccountVisit, Visit};
@@ -46,10 +48,14 @@ async fn list(visit: AccountVisit) -> Outcome {
     let templates = visit.handle().template_list(q, page_request(&visit)).await?;
     let search = Field::search("q", "Name or words").class("field-grow").value(q.unwrap_or(""));
     let add = link("Add a template", NEW).kind(Kind::Main);
+    let path = Query::default().address("/v1/templates", "q", q);
     let content = html! {
         (head("Templates").actions(html! { (add) }))
         (filters("Search templates", PATH, &html! { (search) }))
-        div #templates data-live="30" { (found(&visit, &templates)) }
+        div #templates data-live="30" {
+            (found(&visit, &templates))
+            (as_request(&visit.desk.public_url, "GET", &path, None))
+        }
     };
     Ok(Page::new("Templates", content).into())
 }
@@ -196,6 +202,6 @@ async fn update(visit: AccountVisit) -> Outcome {
 }
 
 async fn delete(visit: AccountVisit) -> Outcome {
-    visit.handle().template_delete(visit.params.id()?).await?;
-    Ok(Reply::moved(PATH).saying(Said::TemplateDeleted))
+    let outcome = visit.handle().template_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, PATH, Said::TemplateDeleted, Said::DeletedAlready)
 }

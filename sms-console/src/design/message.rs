@@ -16,7 +16,8 @@ use sms_core::time::Timestamp;
 
 use super::section::section;
 use crate::part::bubble::bubbles;
-use crate::part::counter::{Price, counter_regions};
+use crate::part::counter::counter_regions;
+use crate::part::price::Price;
 use crate::part::rejection::rejections;
 use crate::part::timeline::timeline;
 
@@ -132,6 +133,7 @@ fn counters() -> Markup {
         ("", Price::NotYet),
         ("Your table is ready", priced(one.as_ref())),
         ("Your table is ready", priced(dear.as_ref())),
+        ("Your table is ready", one.as_ref().map_or(Price::NotYet, Price::Free)),
         ("“Ready” – Привет", priced(nobody.as_ref())),
         ("It’s ready", Price::Refused(&suspended)),
     ];

@@ -181,6 +181,6 @@ async fn check_in(visit: OperatorVisit) -> Outcome {
 }
 
 async fn release(visit: OperatorVisit) -> Outcome {
-    visit.operator().number_delete(visit.params.id()?).await?;
-    Ok(Reply::moved(PATH).saying(Said::NumberReleased))
+    let outcome = visit.operator().number_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, PATH, Said::NumberReleased, Said::NumberReleasedAlready)
 }

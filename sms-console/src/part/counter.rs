@@ -8,41 +8,12 @@ use sms_core::text::{Encoding, MAX_CHARACTERS, measure, split};
 
 use super::dear::{are_replaceable, dear_characters, named};
 use super::notice::in_words;
+use super::price::Price;
 use super::region::region;
 use crate::format::{counted, counted_as, credits, whole};
 
 /// How many dear characters are named.
 const MOST_NAMED: usize = 4;
-
-/// What is known of a message's price.
-#[derive(Debug, Clone, Copy)]
-pub enum Price<'a> {
-    /// Nobody is chosen or nothing is written.
-    NotYet,
-    /// What the service says that it costs.
-    Quoted(&'a Quote),
-    /// Why the service gives no price.
-    Refused(&'a Error),
-}
-
-impl<'a> Price<'a> {
-    /// What a quote says; `None` stands for one that was not asked for.
-    pub fn of(quote: Option<&'a Result<Quote, Error>>) -> Self {
-        match quote {
-            None => Self::NotYet,
-            Some(Ok(quote)) => Self::Quoted(quote),
-            Some(Err(error)) => Self::Refused(error),
-        }
-    }
-
-    /// The quote, if there is one.
-    pub fn quote(self) -> Option<&'a Quote> {
-        match self {
-            Self::Quoted(quote) => Some(quote),
-            Self::NotYet | Self::Refused(_) => None,
-        }
-    }
-}
 
 /// The counter under the field `body`.
 pub fn counter(text: &str, price: Price<'_>) -> Markup {
@@ -129,9 +100,12 @@ fn price_in_words(price: Price<'_>) -> Markup {
         Price::Refused(error) => html! {
             span.over { "No price yet: " (why(error).trim_end_matches('.')) "." }
         },
-        Price::Quoted(quote) if quote.recipients == 0 => {
+        Price::Quoted(quote) | Price::Free(quote) if quote.recipients == 0 => {
             html! { span.over { "Nobody would get this." } }
         }
+        Price::Free(quote) => html! {
+            strong { "Test mode: free" } (for_people(quote)) "."
+        },
         Price::Quoted(quote) => cost(quote),
     }
 }
@@ -140,13 +114,19 @@ fn cost(quote: &Quote) -> Markup {
     let (price, balance) = (quote.credits.get(), quote.balance.get());
     html! {
         strong { "Costs " (credits(price)) }
-        @if quote.recipients != 1 {
-            " for " (counted_as(quote.recipients as u64, "person", "people"))
-        }
+        (for_people(quote))
         @if let Some(rest) = balance.checked_sub(price) {
             ". " (whole(rest)) " of " (whole(balance)) " credits would be left."
         } @else {
             span.over { ". The balance is " (credits(balance)) "." }
+        }
+    }
+}
+
+fn for_people(quote: &Quote) -> Markup {
+    html! {
+        @if quote.recipients != 1 {
+            " for " (counted_as(quote.recipients as u64, "person", "people"))
         }
     }
 }

@@ -34,7 +34,6 @@ pub struct Field<'a> {
     class: &'a str,
     set: Set,
     longest: Option<usize>,
-    list: Option<&'a str>,
     step: Option<&'a str>,
     placeholder: Option<&'a str>,
     autocomplete: &'a str,
@@ -65,7 +64,6 @@ impl<'a> Field<'a> {
             class: "",
             set: Set::default(),
             longest: None,
-            list: None,
             step: None,
             placeholder: None,
             autocomplete: "off",
@@ -171,13 +169,6 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// The id of a `<datalist>` with proposals.
-    #[must_use]
-    pub fn list(mut self, id: &'a str) -> Self {
-        self.list = Some(id);
-        self
-    }
-
     /// The step of a number.
     #[must_use]
     pub fn step(mut self, step: &'a str) -> Self {
@@ -235,8 +226,7 @@ impl<'a> Field<'a> {
     }
 
     fn control(&self) -> Markup {
-        let Self { name, id, value, set, longest, list, step, placeholder, autocomplete, .. } =
-            self;
+        let Self { name, id, value, set, longest, step, placeholder, autocomplete, .. } = self;
         let Set { required, disabled, focused, checked, .. } = *set;
         let hinted = self.hint.as_ref().map(|_| format!("{id}-hint"));
         let troubled = self.trouble.as_ref().map(|_| format!("{id}-problem"));
@@ -246,8 +236,7 @@ impl<'a> Field<'a> {
         match &self.control {
             Control::Input(kind) => html! {
                 input.input type=(kind) id=(id) name=(name) value=(value) required[required]
-                    disabled[disabled] autofocus[focused] maxlength=[longest] list=[list]
-                    step=[step] placeholder=[placeholder] autocomplete=(autocomplete)
+                    disabled[disabled] autofocus[focused] maxlength=[longest] step=[step] placeholder=[placeholder] autocomplete=(autocomplete)
                     aria-invalid=[invalid] aria-describedby=[described];
             },
             // A line end right after the tag is no part of the text.

@@ -70,4 +70,22 @@ impl Browser {
     pub(crate) async fn post(&self, path: &str, body: Value) -> Reply {
         self.ask(Method::POST, path).json(&body).send().await
     }
+
+    /// Sends a form of a page.
+    pub(crate) async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let fields = [("csrf", self.csrf())].into_iter().chain(fields.iter().copied());
+        let pairs = fields.map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
+        let body = pairs.collect::<Vec<_>>().join("&");
+        let ask = self.ask(Method::POST, path).raw(body);
+        ask.header("Content-Type", "application/x-www-form-urlencoded").send().await
+    }
+}
+
+/// A text as a part of a form's body.
+fn escaped(text: &str) -> String {
+    let letter = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(letter).collect()
 }

@@ -24,6 +24,8 @@ mod client_address;
 mod clock_step;
 mod connection;
 mod console;
+mod console_account;
+mod console_import;
 mod console_pages;
 mod console_session;
 mod contact;

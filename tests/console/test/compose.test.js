@@ -200,7 +200,9 @@ job(here, 'a message is composed and sent with the keyboard alone', 'live', '/co
 
 job(here, 'a test key says that it is free', 'test', '/console/compose', async (page, server) => {
   await write(page, '07700 900208', 'Only a test');
+  await page.getByText('Test mode: free.').waitFor();
   await page.getByRole('button', { name: 'Send 1 message', exact: true }).click();
+  await page.getByRole('heading', { name: 'Send this message?' }).waitFor();
   await page.getByText('Free: test mode').waitFor();
   await answer(page).click();
   await page.getByText('Test mode: nothing was charged.').waitFor();

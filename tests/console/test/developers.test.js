@@ -150,12 +150,34 @@ job(here, 'an endpoint that is added later is sent what it missed', 'live',
       await dialog.getByRole('button', { name: 'Send again' }).click();
       const counted = length === 1 ? '1 event' : `${length} events`;
       await page.getByText(`${counted} will be sent again, up to 200 a second.`).waitFor();
+      await page.getByText(/^The last of them happened on .*, London time\.$/).waitFor();
       await page.getByRole('row', { name: /message\.sent Delivered 200/ }).nth(length - 1)
         .waitFor();
       assert.equal(receiver.count, length);
     } finally {
       receiver.stop();
     }
+  });
+
+job(here, 'an endpoint that is switched off and on elsewhere is shown so without a reload',
+  'live', '/console/developers', async (page, server) => {
+    const { id } = (await server.api('POST', '/webhooks', {
+      url: 'http://127.0.0.1:9/elsewhere', events: ['message.received'],
+    })).data;
+    await page.goto(`${server.base}/console/developers/webhooks/${id}`);
+    const off = page.getByText('It is off. Nothing is sent to it.');
+    const isOn = page.getByRole('dialog').getByLabel('On', { exact: true });
+    await page.getByText('No deliveries yet').waitFor();
+    assert.equal(await off.count(), 0);
+    await server.api('PATCH', `/webhooks/${id}`, { enabled: false });
+    await off.waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    assert.equal(await isOn.isChecked(), false);
+    await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click();
+    await server.api('PATCH', `/webhooks/${id}`, { enabled: true });
+    await off.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Edit' }).click();
+    assert.equal(await isOn.isChecked(), true);
   });
 
 job(here, 'a request with curl is there to be copied, without the key', 'live',

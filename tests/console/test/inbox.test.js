@@ -200,6 +200,27 @@ job(here, 'an opt-out under an open conversation takes the reply away, and an op
     assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(), 'Half written');
   });
 
+job(here, 'whoever may be texted again can be answered at once, without a reload', 'live',
+  '/console/inbox', async (page, server) => {
+    await comesIn(server, '+447700900308', 'STOP');
+    await page.goto(`${server.base}/console/inbox/%2B447700900308`);
+    const stopped = page.getByText('This person has opted out and cannot be texted');
+    const reply = page.getByRole('textbox', { name: 'Reply' });
+    await stopped.waitFor();
+    assert.ok(await reply.isHidden());
+    await comesIn(server, '+447700900308', 'START');
+    await reply.waitFor();
+    await comesIn(server, '+447700900308', 'STOP');
+    await stopped.waitFor();
+    await page.reload();
+    await stopped.waitFor();
+    await server.api('DELETE', '/opt-outs/%2B447700900308');
+    await reply.waitFor();
+    await reply.fill('Welcome back');
+    await page.getByRole('button', { name: 'Send for 1 credit' }).click();
+    await page.getByRole('log').getByText('Welcome back').waitFor();
+  });
+
 job(here, 'without script a reply is priced and sent once, and what was read is marked', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900307', 'No script here');

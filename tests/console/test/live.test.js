@@ -88,6 +88,21 @@ job(here, 'what happens is told by the server: nothing is asked for again and ag
     await page.locator('.timeline').getByText('Delivered').waitFor();
   });
 
+job(here, 'a campaign is followed by the stream while it is sent', 'live',
+  '/console', async (page, server) => {
+    const { id } = (await server.api('POST', '/campaigns', {
+      name: 'Followed', list_id: facts.list.id, body: 'Hello', ignore_quiet_hours: true,
+    })).data;
+    await toldOnly(page);
+    await page.goto(`${server.base}/console/campaigns/${id}/launch`);
+    await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
+    await page.locator('.stat').filter({ hasText: /^Delivered\s*8/ }).waitFor();
+    await until(() => pace(page), (time) => time === 60_000);
+    await page.goto(`${server.base}/console/campaigns`);
+    await page.getByRole('link', { name: 'Followed' }).waitFor();
+    await until(() => pace(page), (time) => time === 60_000);
+  });
+
 job(here, 'a stream that ends is joined again, and what happened meanwhile is shown', 'live',
   '/console', async (page, server) => {
     let joined = 0;

@@ -12,6 +12,7 @@ use crate::format::{coming_time, credits};
 use crate::part::button::{Kind, submit};
 use crate::part::head::head;
 use crate::part::notice::{Notice, notice};
+use crate::part::price::big_price;
 use crate::part::rejection::rejections;
 
 /// What is asked.
@@ -50,10 +51,7 @@ impl Question<'_> {
                         @if let Some(at) = at { ", " (coming_time(at, now)) " London time" }
                         "."
                     }
-                    p.big-price {
-                        @if mode.is_test() { "Free: test mode" }
-                        @else { (credits(quote.credits)) }
-                    }
+                    (big_price(quote.credits, mode))
                     @if !mode.is_test() && quote.credits > quote.balance { (too_dear(quote)) }
                     (as_read("The message", quote.preview.as_deref().unwrap_or(&draft.body)))
                     (rejections(&quote.rejected))

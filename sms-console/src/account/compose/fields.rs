@@ -97,7 +97,7 @@ impl Written<'_> {
             }
             (region("compose-found", &found(seen.found.as_deref())))
             (region("compose-contacts", &chips(&seen.contacts)))
-            (counter_regions(&draft.body, seen.price()))
+            (counter_regions(&draft.body, seen.price(self.mode)))
             (region("compose-when", &self.when()))
             (region("compose-send", &self.send_label()))
             (region("compose-side", &self.side()))
@@ -113,7 +113,7 @@ impl Written<'_> {
                     value="template" data-quiet data-focuses="body" { "Use it" }
             }
             div #compose-body { (body_field(draft, troubles)) }
-            (counter(&draft.body, seen.price()))
+            (counter(&draft.body, seen.price(self.mode)))
             (choices.merge_buttons())
         }
     }
@@ -152,15 +152,15 @@ impl Written<'_> {
     }
 
     fn side(&self) -> Markup {
-        let quote = self.seen.price().quote();
+        let quote = self.seen.price(self.mode).quote();
         html! {
-            (price_card(self.draft, quote, self.public_url))
+            (price_card(self.draft, quote, self.mode, self.public_url))
             (self.seen.readers.view())
         }
     }
 
     fn send_label(&self) -> Markup {
-        html! { (send_words(self.draft, self.seen.price().quote(), self.mode)) }
+        html! { (send_words(self.draft, self.seen.price(self.mode).quote(), self.mode)) }
     }
 
     fn when(&self) -> Markup {

@@ -2,16 +2,23 @@
 
 use maud::{Markup, html};
 use serde_json::json;
+use sms_core::account::Mode;
 use sms_core::sending::Quote;
 
 use super::draft::Draft;
 use super::words::people;
 use crate::format::credits;
 use crate::part::code::as_request;
+use crate::part::price::big_price;
 use crate::part::rejection::rejections;
 
 /// The card with the price.
-pub(super) fn price_card(draft: &Draft, quote: Option<&Quote>, public_url: &str) -> Markup {
+pub(super) fn price_card(
+    draft: &Draft,
+    quote: Option<&Quote>,
+    mode: Mode,
+    public_url: &str,
+) -> Markup {
     let Some(quote) = quote else {
         return html! {
             section.card {
@@ -23,12 +30,14 @@ pub(super) fn price_card(draft: &Draft, quote: Option<&Quote>, public_url: &str)
     html! {
         section.card.stack {
             h2 { "Price" }
-            p.big-price { (credits(quote.credits)) }
+            (big_price(quote.credits, mode))
             dl.facts {
                 dt { "Goes to" }
                 dd { (people(quote.recipients)) }
-                dt { "Balance" }
-                dd { (credits(quote.balance)) }
+                @if !mode.is_test() {
+                    dt { "Balance" }
+                    dd { (credits(quote.balance)) }
+                }
             }
             @if let Some(text) = quote.preview.as_deref().filter(|text| *text != draft.body) {
                 (as_read("As the first person reads it", text))

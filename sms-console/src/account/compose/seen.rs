@@ -1,6 +1,7 @@
 //! What a page or a preview shows of a draft besides what was typed: contacts, price, readers.
 
 use sms_core::Error;
+use sms_core::account::Mode;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{Contact, ContactFilter};
 use sms_core::ids::ContactId;
@@ -11,7 +12,7 @@ use sms_core::service::AccountHandle;
 use super::draft::Draft;
 use super::readers::Readers;
 use crate::form::Form;
-use crate::part::counter::Price;
+use crate::part::price::Price;
 
 /// How many contacts a search shows.
 const MOST_FOUND: u32 = 8;
@@ -46,9 +47,9 @@ impl Seen {
         Ok(Self { contacts, found, quote: quoted(handle, draft).await?, readers })
     }
 
-    /// The price.
-    pub(super) fn price(&self) -> Price<'_> {
-        Price::of(self.quote.as_ref())
+    /// The price for whoever has such a key.
+    pub(super) fn price(&self, mode: Mode) -> Price<'_> {
+        Price::of(self.quote.as_ref(), mode)
     }
 }
 

@@ -2,11 +2,16 @@
 
 use maud::{Markup, html};
 use sms_core::Error;
+use sms_core::event::kinds::Kinds;
+use sms_core::event::log::{EventRequest, ReadFrom};
+use sms_core::event::position::Position;
 use sms_core::ids::EndpointId;
-use sms_core::page::Page as ListPage;
+use sms_core::page::{Limit, Page as ListPage};
 use sms_core::service::webhook::Rotation;
+use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
+use sms_core::webhook::replay::ReplayBegun;
 use sms_core::webhook::sender::WebhookAnswer;
 
 use super::delivery::rows;
@@ -138,7 +143,10 @@ async fn send_again(visit: AccountVisit) -> Outcome {
         Err(error) => Err(error),
     };
     match begun {
-        Ok(begun) => Ok(page(&visit, &Shown::with(replay::begun(&begun.value))).await?.into()),
+        Ok(begun) => {
+            let news = replay::begun(&begun.value, reached_at(&visit, &begun.value).await?);
+            Ok(page(&visit, &Shown::with(news)).await?.into())
+        }
         Err(
             error @ (Error::Invalid(_)
             | Error::IdempotencyConflict
@@ -155,12 +163,22 @@ async fn send_again(visit: AccountVisit) -> Outcome {
     }
 }
 
+/// When the last event of a replay happened, or the last that was read for it.
+async fn reached_at(
+    visit: &AccountVisit,
+    replay: &ReplayBegun,
+) -> Result<Option<Timestamp>, Error> {
+    let Some(reached) = replay.reached else { return Ok(None) };
+    let after = Position { place: reached.place.saturating_add(1), ..reached };
+    let from = ReadFrom::Newest(Some(after));
+    let request = EventRequest { kinds: Kinds::all(), from, limit: Limit::ONE };
+    let last = visit.handle().event_list(request).await?.items.pop();
+    Ok(last.map(|last| last.event.created_at))
+}
+
 async fn delete(visit: AccountVisit) -> Outcome {
-    match visit.handle().webhook_delete(visit.params.id()?).await {
-        // The form was sent again.
-        Ok(()) | Err(Error::NotFound(_)) => Ok(Reply::moved(PATH).saying(Said::EndpointDeleted)),
-        Err(other) => Err(other.into()),
-    }
+    let outcome = visit.handle().webhook_delete(visit.params.id()?).await;
+    Reply::deleted(outcome, PATH, Said::EndpointDeleted, Said::DeletedAlready)
 }
 
 async fn retry(visit: AccountVisit) -> Outcome {
@@ -185,8 +203,8 @@ fn view(
 ) -> Markup {
     let path = format!("/v1/webhooks/{}/deliveries", endpoint.id);
     html! {
-        (top(endpoint, visit.csrf()))
-        (dialogs(endpoint, visit.csrf(), &shown.editing))
+        div #endpoint-head data-live { (top(endpoint, visit.csrf())) }
+        div #endpoint-questions data-live { (dialogs(endpoint, visit.csrf(), &shown.editing)) }
         (replay_dialog(visit, endpoint, &shown.replaying))
         div.stack {
             div role="status" { (shown.news) }
@@ -222,8 +240,9 @@ fn top(endpoint: &Endpoint, csrf: &str) -> Markup {
         (opens("Delete", DELETE).kind(Kind::Danger))
     };
     let head = head(&endpoint.url).back("Developers", PATH).lead(lead).actions(actions);
+    let head = head.beside(state(endpoint));
     let why = match endpoint.power {
-        Power::On => return html! { (head.beside(live_state(endpoint))) },
+        Power::On => return html! { (head) },
         Power::Off(DisabledReason::Failures) => {
             "It failed 100 times in a row and was switched off. Nothing is sent to it."
         }
@@ -236,11 +255,7 @@ fn top(endpoint: &Endpoint, csrf: &str) -> Markup {
             (submit("Switch it on").small())
         }
     };
-    html! { (head.beside(live_state(endpoint))) (notice(Notice::Bad, &off)) }
-}
-
-fn live_state(endpoint: &Endpoint) -> Markup {
-    html! { span #state data-live { (state(endpoint)) } }
+    html! { (head) (notice(Notice::Bad, &off)) }
 }
 
 fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {

@@ -12,7 +12,7 @@ use sms_core::webhook::endpoint::Endpoint;
 use sms_core::webhook::replay::ReplayBegun;
 
 use crate::form::{FieldTroubles, Form};
-use crate::format::{counted, from_field, to_field};
+use crate::format::{counted, from_field, full_time, to_field};
 use crate::part::field::Field;
 use crate::part::notice::{Notice, notice};
 
@@ -94,11 +94,17 @@ impl ReplayFields {
     }
 }
 
-/// What a replay does, once it has begun.
-pub(super) fn begun(replay: &ReplayBegun) -> Markup {
+/// What a replay does, once it has begun. `reached` is when the last of its events happened, or the
+/// last that was read.
+pub(super) fn begun(replay: &ReplayBegun, reached: Option<Timestamp>) -> Markup {
+    let reached = reached.map(full_time);
     if replay.events == 0 && replay.has_more {
         let more = html! {
-            p { "The log is long, and its first part has no such event. Choose a later time." }
+            p {
+                "The log is long, and its first part has no such event. Choose a later time"
+                @if let Some(reached) = reached { ": that part ends on " (reached) }
+                "."
+            }
         };
         return notice(Notice::Info, &more);
     }
@@ -108,8 +114,11 @@ pub(super) fn begun(replay: &ReplayBegun) -> Markup {
     }
     let content = html! {
         p { (counted(replay.events as u64, "event")) " will be sent again, up to 200 a second." }
+        @if let Some(reached) = reached {
+            p { "The last of them happened on " (reached) "." }
+        }
         @if replay.has_more {
-            p { "There are more. Once these are sent, send again what came after them." }
+            p { "There are more. Once these are sent, send again what came after that time." }
         }
     };
     notice(Notice::Good, &content)

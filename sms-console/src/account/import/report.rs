@@ -4,14 +4,18 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use sms_core::contact::import::{Imported, RowOutcome};
 
+use super::packed::packed;
 use super::sheet::{Row, Sheet};
 use crate::format::{counted, whole};
 use crate::part::button::{Kind, link, submit};
 use crate::part::stat::{stat, stats};
 use crate::part::table::{column, table};
 
-/// How many of the rows left out are shown; the download has all of them.
-const MOST_SHOWN: usize = 100;
+/// How many of the rows left out are shown; the download has all that are listed.
+const MOST_SHOWN: usize = 200;
+/// About how many bytes of rows left out are listed of a file that came as a whole. They travel
+/// with the page, packed.
+const MOST_LISTED: usize = 4_000_000;
 
 /// What an import did. It travels with the page, because nothing is kept of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +47,12 @@ pub(super) struct LeftOut {
 }
 
 impl LeftOut {
+    /// About how many bytes it has in the download.
+    fn bytes(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| cell.len() + ",".len());
+        cells.sum::<usize>() + self.problem().len() + "20000,\r\n".len()
+    }
+
     fn problem(&self) -> &str {
         if self.problem.is_empty() { "The same number stands further down." } else { &self.problem }
     }
@@ -53,7 +63,7 @@ impl Report {
     pub(super) fn of(file: &str, sheet: Sheet, imported: Imported) -> Self {
         let count = |outcome| imported.count(outcome);
         let Sheet { header, rows } = sheet;
-        Self {
+        let mut report = Self {
             file: file.to_owned(),
             created: count(RowOutcome::Created),
             updated: count(RowOutcome::Updated),
@@ -62,16 +72,29 @@ impl Report {
             added_to_list: imported.added_to_list,
             header,
             not_listed: 0,
-            left_out: rows
-                .into_iter()
-                .zip(imported.rows)
-                .filter_map(|(Row { line, cells }, result)| match result.outcome {
-                    RowOutcome::Created | RowOutcome::Updated | RowOutcome::Unchanged => None,
-                    RowOutcome::Invalid | RowOutcome::Duplicate => {
-                        Some(LeftOut { line, cells, problem: result.error.unwrap_or_default() })
-                    }
-                })
-                .collect(),
+            left_out: Vec::new(),
+        };
+        let mut bytes = 0;
+        for (Row { line, cells }, result) in rows.into_iter().zip(imported.rows) {
+            match result.outcome {
+                RowOutcome::Created | RowOutcome::Updated | RowOutcome::Unchanged => {}
+                RowOutcome::Invalid | RowOutcome::Duplicate => {
+                    let problem = result.error.unwrap_or_default();
+                    let row = LeftOut { line, cells, problem };
+                    bytes += row.bytes();
+                    report.list(row, bytes);
+                }
+            }
+        }
+        report
+    }
+
+    /// Lists one more row, with which the listed ones have so many bytes, or counts it.
+    fn list(&mut self, row: LeftOut, bytes: usize) {
+        if bytes <= MOST_LISTED {
+            self.left_out.push(row);
+        } else {
+            self.not_listed += 1;
         }
     }
 
@@ -97,24 +120,34 @@ impl Report {
     }
 
     fn left_out_view(&self, csrf: &str, download: &str) -> Markup {
-        let count = (self.left_out.len() + self.not_listed) as u64;
-        let kept = serde_json::to_string(self).unwrap_or_default();
+        let (listed, missing) = (self.left_out.len(), self.not_listed);
+        let file = self.csv().and_then(|csv| Ok(packed(&csv)?)).unwrap_or_default();
         let columns = [column("Line"), column("Row"), column("Problem")];
         let shown = self.left_out.iter().take(MOST_SHOWN);
         html! {
             section.stack-tight {
                 div.card-head {
-                    h2 { (counted(count, "row")) " left out" }
+                    h2 { (counted((listed + missing) as u64, "row")) " left out" }
                     form method="post" action=(download) enctype="multipart/form-data"
                         data-download {
                         input type="hidden" name="csrf" value=(csrf);
-                        input type="hidden" name="report" value=(kept);
+                        input type="hidden" name="packed" value=(file);
                         (submit("Download them as CSV"))
                     }
                 }
-                @if self.not_listed > 0 {
-                    p { "The file is too large to list all of them: "
-                        (whole(self.not_listed as u64)) " are missing here." }
+                @if listed > MOST_SHOWN {
+                    p {
+                        "The first " (MOST_SHOWN) " are shown. The download has "
+                        @if missing > 0 { "the first " (whole(listed as u64)) } @else { "all" }
+                        "."
+                    }
+                }
+                @if missing > 0 {
+                    p {
+                        "There are too many to list all of them: " (counted(missing as u64, "row"))
+                        " more did not fit. Mend these in your file and import it again to see "
+                        "the others."
+                    }
                 }
                 (table("Rows left out", columns, shown, |row| [
                     html! { (row.line) },
@@ -126,7 +159,7 @@ impl Report {
     }
 
     /// The rows left out as a CSV file that can be mended and imported.
-    pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+    fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let terminator = csv::Terminator::CRLF;
         let mut writer =
             csv::WriterBuilder::new().terminator(terminator).flexible(true).from_writer(Vec::new());

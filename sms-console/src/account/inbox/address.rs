@@ -1,6 +1,7 @@
 //! The addresses of the inbox.
 
 use sms_core::phone::E164;
+use sms_core::time::{Timestamp, london};
 
 use crate::query::Query;
 
@@ -19,6 +20,12 @@ pub(super) fn conversation(number: E164, query: &Query) -> String {
 /// The address of the inbox without a conversation, filtered as it is now.
 pub(super) fn all(query: &Query) -> String {
     query.address(INBOX, "said", None)
+}
+
+/// The address of the messages from and to a number until the end of this moment's day.
+pub(super) fn messages_until(number: E164, at: Timestamp) -> String {
+    let day = london::shown(at).date();
+    format!("/console/messages?q={}&until={day}", escaped(number))
 }
 
 /// A number as a part of an address.

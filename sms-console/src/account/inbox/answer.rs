@@ -1,11 +1,14 @@
 //! The reply that is being written.
 
 use maud::{Markup, html};
-use sms_core::account::Mode;
+use serde_json::json;
+use sms_core::phone::E164;
 
 use crate::format::credits;
-use crate::part::counter::{Price, counter, counter_regions};
+use crate::part::code::as_request;
+use crate::part::counter::{counter, counter_regions};
 use crate::part::field::Field;
+use crate::part::price::Price;
 use crate::part::region::region;
 
 /// The id of its field.
@@ -34,7 +37,7 @@ impl Answer {
     }
 
     /// The fields of its form.
-    pub(super) fn view(&self, price: Price<'_>, mode: Mode) -> Markup {
+    pub(super) fn view(&self, price: Price<'_>) -> Markup {
         html! {
             input type="hidden" name="key" value=(self.key);
             div.stack-tight {
@@ -43,7 +46,7 @@ impl Answer {
             }
             div.actions {
                 button.button.button-main type="submit" {
-                    span #reply-send { (send_words(price, mode)) }
+                    span #reply-send { (send_words(price)) }
                 }
                 button.button.button-plain.scriptless type="submit" name="action" value="preview" {
                     "Preview"
@@ -51,6 +54,12 @@ impl Answer {
                 span.small.faint.scripted { "Ctrl and Enter sends." }
             }
         }
+    }
+
+    /// The same with the API.
+    pub(super) fn request(&self, to: E164, public_url: &str) -> Markup {
+        let body = if self.is_new() { "Your reply" } else { &*self.body };
+        as_request(public_url, "POST", "/v1/messages", Some(&json!({ "to": to, "body": body })))
     }
 
     /// The box.
@@ -62,16 +71,18 @@ impl Answer {
 }
 
 /// What a preview puts into the form.
-pub(super) fn regions(answer: &Answer, price: Price<'_>, mode: Mode) -> Markup {
+pub(super) fn regions(answer: &Answer, price: Price<'_>) -> Markup {
     html! {
         (counter_regions(&answer.body, price))
-        (region("reply-send", &html! { (send_words(price, mode)) }))
+        (region("reply-send", &html! { (send_words(price)) }))
     }
 }
 
-fn send_words(price: Price<'_>, mode: Mode) -> String {
-    match price.quote().filter(|quote| quote.recipients > 0 && !mode.is_test()) {
-        Some(quote) => format!("Send for {}", credits(quote.credits)),
-        None => "Send".to_owned(),
+fn send_words(price: Price<'_>) -> String {
+    match price {
+        Price::Quoted(quote) if quote.recipients > 0 => {
+            format!("Send for {}", credits(quote.credits))
+        }
+        _ => "Send".to_owned(),
     }
 }

@@ -4,9 +4,9 @@
 //! somebody has typed stays. While the person has opted out, the style sheet hides it.
 
 use maud::{Markup, html};
-use sms_core::account::Mode;
 use sms_core::conversation::Thread;
 use sms_core::message::{Direction, Message};
+use sms_core::page::Limit;
 use sms_core::time::Timestamp;
 
 use super::address;
@@ -15,8 +15,9 @@ use super::contact::contact_card;
 use crate::format::{full_name, number};
 use crate::part::badge::{Tone, badge};
 use crate::part::bubble::bubbles;
-use crate::part::counter::Price;
+use crate::part::button::link;
 use crate::part::notice::{Notice, notice};
+use crate::part::price::Price;
 use crate::query::Query;
 
 /// The events that change what a conversation shows.
@@ -31,6 +32,8 @@ pub(super) struct Shown<'a> {
     pub answer: &'a Answer,
     /// What it would cost.
     pub price: Price<'a>,
+    /// Where programs reach the service.
+    pub public_url: &'a str,
     /// The token of the session.
     pub csrf: &'a str,
     /// How the list beside it is filtered.
@@ -39,8 +42,6 @@ pub(super) struct Shown<'a> {
     pub draft_name: &'a str,
     /// Whether the last reply was just sent.
     pub was_sent: bool,
-    /// Live or test.
-    pub mode: Mode,
     /// The time of showing.
     pub now: Timestamp,
 }
@@ -59,6 +60,7 @@ impl Shown<'_> {
                     // It begins at its end, and stays there while messages come.
                     div.thread-log role="log" aria-live="off" tabindex="0" aria-label="Messages" {
                         div #thread-log data-live="3" data-on=(CHANGED_BY) {
+                            (older(thread))
                             (bubbles(&thread.messages, self.now))
                         }
                     }
@@ -66,10 +68,13 @@ impl Shown<'_> {
                         (last_words(&thread.messages))
                     }
                     div.thread-foot data-draft-done=[was_sent.then_some(draft_name)] {
-                        div.thread-stop #thread-stop data-live="3" data-on=(CHANGED_BY) {
+                        // No event says that an opt-out was removed: while there is one, the page
+                        // asks.
+                        div.thread-stop #thread-stop data-live="3"
+                            data-on=[(!thread.opted_out).then_some(CHANGED_BY)] {
                             @if thread.opted_out { (opted_out(thread)) }
                         }
-                        @if !thread.opted_out { (self.form(said)) }
+                        (self.form(said))
                     }
                 }
                 aside.thread-contact #thread-contact data-live="3" data-on=(CHANGED_BY)
@@ -127,10 +132,20 @@ impl Shown<'_> {
                 data-preview=(preview) data-preview-into="counter-price" {
                 input type="hidden" name="csrf" value=(self.csrf);
                 (said)
-                (self.answer.view(self.price, self.mode))
+                (self.answer.view(self.price))
+                div #reply-request { (self.answer.request(number, self.public_url)) }
             }
         }
     }
+}
+
+/// The way to what is older than the oldest message of a thread that is full: the list of messages
+/// with this number, up to the day of that message. A thread has no other page.
+fn older(thread: &Thread) -> Markup {
+    let is_full = thread.messages.len() >= Limit::THREAD.get();
+    let Some(oldest) = thread.messages.first().filter(|_| is_full) else { return html! {} };
+    let messages = address::messages_until(thread.number, oldest.due_at());
+    html! { p.actions { (link("Older messages", messages).small()) } }
 }
 
 /// What has come in last, for screen readers, which read it when it changes.

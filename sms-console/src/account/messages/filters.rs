@@ -14,41 +14,52 @@ use crate::query::Query;
 const NAMES: [&str; 8] =
     ["q", "direction", "status", "since", "until", "client_ref", "batch_id", "campaign_id"];
 
-/// What the filters of an address ask for.
-#[derive(Debug)]
-pub(super) enum Wanted {
-    /// The messages that this filter accepts.
-    Some(Box<MessageFilter>),
-    /// No message: a filter has a value that no message can have, such as half an id.
-    Nothing,
+/// The filters have values that no message can have, such as half an id.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Impossible {
+    /// What is wrong with each, in a sentence.
+    pub words: Vec<String>,
 }
 
-/// A filter has a value that no message can have.
-struct Impossible;
-
-impl Wanted {
-    /// What an address asks for. Its days are London's, and the last one is included.
-    pub(super) fn of(query: &Query) -> Self {
-        filter_of(query).map_or(Self::Nothing, |filter| Self::Some(Box::new(filter)))
+/// What the filters of an address ask for. Its days are London's, and the last one is included.
+pub(super) fn filter_of(query: &Query) -> Result<MessageFilter, Impossible> {
+    let mut reader = Reader { query, words: Vec::new() };
+    let until: Option<NaiveDate> = reader.read("until", "To day", A_DAY);
+    let filter = MessageFilter {
+        direction: reader.read("direction", "Direction", A_WORD),
+        status: reader.read("status", "State", A_WORD),
+        search: query.get("q").and_then(Search::parse),
+        campaign_id: reader.read("campaign_id", "Campaign", AN_ID),
+        batch_id: reader.read("batch_id", "Send", AN_ID),
+        client_ref: query.get("client_ref").map(str::to_owned),
+        since: reader.read("since", "From day", A_DAY).map(beginning_of),
+        until: until.and_then(|day| day.succ_opt()).map(beginning_of),
+    };
+    match reader.words {
+        words if words.is_empty() => Ok(filter),
+        words => Err(Impossible { words }),
     }
 }
 
-fn filter_of(query: &Query) -> Result<MessageFilter, Impossible> {
-    let until: Option<NaiveDate> = read(query, "until")?;
-    Ok(MessageFilter {
-        direction: read(query, "direction")?,
-        status: read(query, "status")?,
-        search: query.get("q").and_then(Search::parse),
-        campaign_id: read(query, "campaign_id")?,
-        batch_id: read(query, "batch_id")?,
-        client_ref: query.get("client_ref").map(str::to_owned),
-        since: read(query, "since")?.map(beginning_of),
-        until: until.and_then(|day| day.succ_opt()).map(beginning_of),
-    })
+const A_DAY: &str = "is not a day";
+const A_WORD: &str = "is not one that messages have";
+const AN_ID: &str = "is not the id of one";
+
+/// Reads the filters, and takes down what is wrong with them.
+struct Reader<'a> {
+    query: &'a Query,
+    words: Vec<String>,
 }
 
-fn read<T: FromStr>(query: &Query, name: &str) -> Result<Option<T>, Impossible> {
-    query.get(name).map(str::parse).transpose().map_err(|_| Impossible)
+impl Reader<'_> {
+    fn read<T: FromStr>(&mut self, name: &str, label: &str, what_it_is: &str) -> Option<T> {
+        let value = self.query.get(name)?;
+        let read = value.parse().ok();
+        if read.is_none() {
+            self.words.push(format!("{label}: “{value}” {what_it_is}."));
+        }
+        read
+    }
 }
 
 fn beginning_of(day: NaiveDate) -> Timestamp {
@@ -60,14 +71,12 @@ pub(super) fn any(query: &Query) -> bool {
     NAMES.iter().any(|name| query.get(name).is_some())
 }
 
-/// The address of the export with the same filters, in the words of the API.
-pub(super) fn export_address(query: &Query) -> String {
+/// The filters of an address in the words of the API. `filter` is what they ask for.
+pub(super) fn in_words_of_the_api(path: &str, query: &Query, filter: &MessageFilter) -> String {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
-    if let Ok(MessageFilter { since, until, .. }) = filter_of(query) {
-        for (name, moment) in [("since", since), ("until", until)] {
-            if let Some(moment) = moment {
-                pairs.append_pair(name, &moment.to_string());
-            }
+    for (name, moment) in [("since", filter.since), ("until", filter.until)] {
+        if let Some(moment) = moment {
+            pairs.append_pair(name, &moment.to_string());
         }
     }
     for name in NAMES.into_iter().filter(|name| !["since", "until"].contains(name)) {
@@ -76,7 +85,6 @@ pub(super) fn export_address(query: &Query) -> String {
         }
     }
     let query = pairs.finish();
-    let path = "/console/api/v1/messages/export";
     if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
@@ -101,11 +109,8 @@ pub(super) fn statuses() -> Vec<(&'static str, String)> {
 mod tests {
     use super::*;
 
-    fn filter(query: &str) -> Option<MessageFilter> {
-        match Wanted::of(&Query::of(query)) {
-            Wanted::Some(filter) => Some(*filter),
-            Wanted::Nothing => None,
-        }
+    fn filter(query: &str) -> Result<MessageFilter, Impossible> {
+        filter_of(&Query::of(query))
     }
 
     #[test]
@@ -117,19 +122,26 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_no_message_can_have_finds_nothing() {
-        for query in ["direction=up", "status=lost", "batch_id=7", "campaign_id=x", "since=today"] {
-            assert!(filter(query).is_none(), "{query}");
+    fn a_value_that_no_message_can_have_is_named() {
+        for (query, words) in [
+            ("direction=up", "Direction: “up” is not one that messages have."),
+            ("status=lost", "State: “lost” is not one that messages have."),
+            ("batch_id=7", "Send: “7” is not the id of one."),
+            ("campaign_id=x", "Campaign: “x” is not the id of one."),
+            ("since=today", "From day: “today” is not a day."),
+            ("until=2026-02-30", "To day: “2026-02-30” is not a day."),
+        ] {
+            assert_eq!(filter(query), Err(Impossible { words: vec![words.to_owned()] }));
         }
-        assert_eq!(filter("status=&q=+&x=1"), Some(MessageFilter::default()));
+        assert_eq!(filter("status=&q=+&x=1"), Ok(MessageFilter::default()));
     }
 
     #[test]
     fn the_export_has_the_filters_of_the_list() {
         let query = Query::of("q=a&status=sent&since=2026-11-01&cursor=1");
         assert_eq!(
-            export_address(&query),
-            "/console/api/v1/messages/export?since=2026-11-01T00%3A00%3A00.000Z&q=a&status=sent"
+            in_words_of_the_api("/export", &query, &filter_of(&query).unwrap()),
+            "/export?since=2026-11-01T00%3A00%3A00.000Z&q=a&status=sent"
         );
         assert!(any(&query) && !any(&Query::of("cursor=1&status=")));
     }

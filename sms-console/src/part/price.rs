@@ -1,0 +1,50 @@
+//! What something costs, said before it is done.
+
+use maud::{Markup, html};
+use sms_core::Error;
+use sms_core::account::Mode;
+use sms_core::credits::Credits;
+use sms_core::sending::Quote;
+
+use crate::format::credits;
+
+/// What is known of a message's price.
+#[derive(Debug, Clone, Copy)]
+pub enum Price<'a> {
+    /// Nobody is chosen or nothing is written.
+    NotYet,
+    /// What the service says that it costs.
+    Quoted(&'a Quote),
+    /// A test key pays nothing, whatever the quote says.
+    Free(&'a Quote),
+    /// Why the service gives no price.
+    Refused(&'a Error),
+}
+
+impl<'a> Price<'a> {
+    /// What a quote says to whoever is signed in with such a key; `None` stands for one that was
+    /// not asked for.
+    pub fn of(quote: Option<&'a Result<Quote, Error>>, mode: Mode) -> Self {
+        match quote {
+            None => Self::NotYet,
+            Some(Ok(quote)) if mode.is_test() => Self::Free(quote),
+            Some(Ok(quote)) => Self::Quoted(quote),
+            Some(Err(error)) => Self::Refused(error),
+        }
+    }
+
+    /// The quote, if there is one.
+    pub fn quote(self) -> Option<&'a Quote> {
+        match self {
+            Self::Quoted(quote) | Self::Free(quote) => Some(quote),
+            Self::NotYet | Self::Refused(_) => None,
+        }
+    }
+}
+
+/// The price on a card of its own.
+pub fn big_price(price: Credits, mode: Mode) -> Markup {
+    html! {
+        p.big-price { @if mode.is_test() { "Free: test mode" } @else { (credits(price)) } }
+    }
+}
