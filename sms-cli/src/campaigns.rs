@@ -32,16 +32,16 @@ pub(crate) enum Campaigns {
         #[command(flatten)]
         most: Most,
     },
-    /// Make a draft; nothing is sent yet
+    /// Create a draft; nothing is sent yet
     #[command(after_help = "Example:
   sms campaigns create --name Christmas --list lst_… --body 'Hello {first_name}'")]
     Create(Create),
-    /// Say what a campaign would cost if it were launched now
+    /// Show what a campaign would cost if it were launched now
     Quote {
         /// The campaign
         id: CampaignId,
     },
-    /// Launch a campaign; the price is asked for unless --yes is given
+    /// Launch a campaign; asks for confirmation of the price unless --yes is given
     #[command(after_help = "Examples:
   sms campaigns launch cmp_…
   sms campaigns launch cmp_… --at 2026-12-24T09:00:00Z --yes
@@ -51,14 +51,14 @@ pub(crate) enum Campaigns {
     Watch {
         /// The campaign
         id: CampaignId,
-        /// Seconds between two looks
+        /// Seconds between two checks
         #[arg(long, value_name = "SECONDS", default_value_t = 1)]
         interval: u64,
-        /// Stop as soon as all messages have left, without waiting for receipts
+        /// Stop once all messages are sent, without waiting for receipts
         #[arg(long)]
         until_sent: bool,
     },
-    /// Cancel a campaign; what has not left is refunded
+    /// Cancel a campaign, and refund the messages that were not sent
     Cancel {
         /// The campaign
         id: CampaignId,
@@ -71,7 +71,7 @@ pub(crate) struct Create {
     /// Its name
     #[arg(long)]
     name: String,
-    /// The list that it goes to
+    /// The list to send it to
     #[arg(long, value_name = "ID")]
     list: ListId,
     /// The text, with merge fields such as {first_name}
@@ -83,13 +83,13 @@ pub(crate) struct Create {
     /// An approved sender name
     #[arg(long, value_name = "NAME")]
     sender: Option<String>,
-    /// Add the line that says how to opt out
+    /// Add the account's opt-out line
     #[arg(long)]
     append_opt_out: bool,
     /// Shorten and track links
     #[arg(long)]
     track_links: bool,
-    /// Send within quiet hours, too
+    /// Send during quiet hours too
     #[arg(long)]
     ignore_quiet_hours: bool,
 }
@@ -102,7 +102,7 @@ pub(crate) struct Launch {
     /// When to send, such as 2026-12-24T09:00:00Z; now by default
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
-    /// Send within quiet hours, too
+    /// Send during quiet hours too
     #[arg(long)]
     ignore_quiet_hours: bool,
     /// Makes the launch take effect once, however often the command is run
@@ -228,7 +228,7 @@ async fn launch_question(client: &Client, id: &CampaignId) -> Result<String, Fai
         Err(error) if error.code() == Some(&ErrorCode::ValidationFailed) => {
             let list = client.list_get(&campaign.list_id).await?;
             let people = counted(list.contact_count, "contact");
-            Ok(format!("Launch to a list of {people}, too long for a quote of the price?"))
+            Ok(format!("Launch to {people} without a quote (the list is too long for one)?"))
         }
         Err(error) => Err(error.into()),
     }

@@ -21,7 +21,7 @@ Exit codes:
   6 not confirmed   7 no answer from the server   8 done in part
 
 Environment:
-  SMS_API_KEY and SMS_API_URL go before the profile. NO_COLOR switches colours off.";
+  SMS_API_KEY and SMS_API_URL override the profile. NO_COLOR turns colours off.";
 
 /// Send and receive SMS from the command line.
 #[derive(Debug, Parser)]
@@ -38,13 +38,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Save a key, once the server has accepted it
     Login(login::Login),
-    /// Forget a saved key
+    /// Delete a saved key
     Logout(login::Logout),
     /// Show which server and key are used, and the balance
     Status(login::Status),
     /// Send messages
     Send(send::Send),
-    /// Say what a send would cost
+    /// Show what a send would cost
     Quote(send::Quote),
     /// Read, cancel and export messages
     #[command(subcommand)]
@@ -65,7 +65,7 @@ pub(crate) enum Command {
     /// Endpoints that receive events
     #[command(subcommand)]
     Webhooks(webhooks::Webhooks),
-    /// Messages from people
+    /// Simulate inbound messages
     #[command(subcommand)]
     Inbound(inbound::Inbound),
     /// Numbers that must not get messages

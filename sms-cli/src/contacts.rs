@@ -22,7 +22,7 @@ pub(crate) enum Contacts {
         /// A number or part of one, or text to find in names and email addresses
         #[arg(long, short, value_name = "TEXT")]
         query: Option<String>,
-        /// Those on a list
+        /// Only contacts on this list
         #[arg(long, value_name = "ID")]
         list: Option<ListId>,
         #[command(flatten)]

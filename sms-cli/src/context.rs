@@ -15,14 +15,14 @@ pub(crate) const LOCAL: &str = "http://127.0.0.1:8080";
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// Print JSON instead of text; errors, too
+    /// Print JSON instead of text, for errors too
     #[arg(long, global = true, help_heading = "Global options")]
     pub json: bool,
-    /// Which of the saved keys to use
+    /// The saved key to use
     #[arg(long, global = true, value_name = "NAME", default_value = "default")]
     #[arg(help_heading = "Global options")]
     pub profile: String,
-    /// The server, instead of SMS_API_URL or the profile's
+    /// The server's URL; overrides SMS_API_URL and the profile
     #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
     pub url: Option<String>,
 }

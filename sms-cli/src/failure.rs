@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     #[error("nothing was done")]
     Declined,
     /// Nobody can be asked.
-    #[error("{0}: nobody can be asked here, so confirm with --yes")]
+    #[error("{0}: there is no terminal to ask on; confirm with --yes")]
     NeedsYes(String),
     /// A file cannot be read or written.
     #[error("{}: {source}", .file.display())]
@@ -63,7 +63,9 @@ pub(crate) enum Failure {
         problem: String,
     },
     /// An import stopped before its end.
-    #[error("stopped after {done} of {total} rows: {cause}\nrun the same command again to go on")]
+    #[error(
+        "stopped after {done} of {total} rows: {cause}\nrun the same command again to continue"
+    )]
     Stopped {
         /// How many rows are done.
         done: u64,

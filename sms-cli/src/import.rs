@@ -42,16 +42,16 @@ pub(crate) struct Import {
     /// A list to add the contacts to
     #[arg(long, value_name = "ID")]
     list: Option<ListId>,
-    /// The column with the numbers, if it has another name
+    /// The column with the phone numbers, if it has another name
     #[arg(long, value_name = "NAME")]
     phone_column: Option<String>,
-    /// What stands between columns
+    /// The character between columns
     #[arg(long, value_name = "CHARACTER", default_value_t = ',')]
     delimiter: char,
-    /// Where to write rows that were refused; FILE.rejected.csv by default
+    /// Where to write refused rows; FILE.rejected.csv by default
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Begin at the first row, whatever an earlier import did
+    /// Start at the first row, even after an interrupted import
     #[arg(long)]
     restart: bool,
 }
@@ -86,7 +86,7 @@ impl Import {
         let mut report = Report::open(&report_file, sheet.headings(), journal.report_bytes())?;
         let done = journal.totals().rows;
         if done > 0 && context.form == Form::Text {
-            anstream::eprintln!("going on after row {}", grouped(done));
+            anstream::eprintln!("continuing after row {}", grouped(done));
         }
         sheet.skip(done)?;
         let progress = Progress::of(total, context.form);

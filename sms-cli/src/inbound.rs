@@ -7,10 +7,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Form, GREEN, paint, say, say_json};
 
-/// Messages from people.
+/// Simulate inbound messages.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Inbound {
-    /// Let a message come in, with the operator's token
+    /// Simulate an inbound message; needs the operator's token
     #[command(
         after_help = "For your own server or a sandbox. SMS_ADMIN_TOKEN has the operator's token,
 and SMS_ADMIN_URL the address of the operator's API if it has one of its own.
@@ -19,10 +19,10 @@ Example:
   sms inbound simulate --from 07700900123 --to 07700900001 --body STOP"
     )]
     Simulate {
-        /// Who sends it
+        /// The sender's number
         #[arg(long, value_name = "NUMBER")]
         from: String,
-        /// Which of the service's numbers gets it
+        /// The service's number that receives it
         #[arg(long, value_name = "NUMBER")]
         to: String,
         /// The text
@@ -41,7 +41,7 @@ impl Inbound {
             (Form::Text, Some(message)) => {
                 say(&format!("{} {}", paint(GREEN, "received"), message.id))
             }
-            (Form::Text, None) => say("nobody has this number: the message is kept as unrouted"),
+            (Form::Text, None) => say("the message belongs to no account: it is unrouted"),
         }
     }
 }

@@ -41,10 +41,10 @@ pub(crate) struct Listen {
     forward_to: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// Print the secret that deliveries are signed with, and stop
+    /// Print the secret that deliveries are signed with, and exit
     #[arg(long, conflicts_with = "forward_to")]
     print_secret: bool,
-    /// Stop after so many events
+    /// Stop after this many events
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
 }

@@ -43,7 +43,7 @@ pub(crate) enum Lists {
         #[command(flatten)]
         most: Most,
     },
-    /// Make a list
+    /// Create a list
     #[command(
         after_help = "Example:\n  sms lists create Newsletter --description 'Signed up online'"
     )]
@@ -54,7 +54,7 @@ pub(crate) enum Lists {
         #[arg(long)]
         description: Option<String>,
     },
-    /// Put numbers on a list; new ones become contacts
+    /// Add numbers to a list; new ones become contacts
     #[command(after_help = "Example:\n  sms lists add lst_… 07700900123 07700900124")]
     Add {
         /// The list

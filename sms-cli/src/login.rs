@@ -21,7 +21,7 @@ Examples:
 )]
 pub(crate) struct Login {}
 
-/// Forget a saved key.
+/// Delete a saved key.
 #[derive(Debug, Args)]
 pub(crate) struct Logout {}
 
@@ -82,7 +82,7 @@ impl Logout {
         profiles.write()?;
         match context.form {
             Form::Json => say_json(&json!({ "profile": name })),
-            Form::Text => say(&format!("forgot the key of profile {name:?}")),
+            Form::Text => say(&format!("deleted the key of profile {name:?}")),
         }
     }
 }

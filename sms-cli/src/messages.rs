@@ -33,7 +33,7 @@ pub(crate) enum Messages {
         /// Its id
         id: MessageId,
     },
-    /// Cancel a message that waits, and refund it
+    /// Cancel a waiting message, and refund it
     Cancel {
         /// Its id
         id: MessageId,
@@ -63,19 +63,19 @@ pub(crate) struct Filter {
     /// A number in any form, or text to find in the body
     #[arg(long, short, value_name = "TEXT")]
     query: Option<String>,
-    /// Those of a campaign
+    /// Only messages of this campaign
     #[arg(long, value_name = "ID")]
     campaign: Option<CampaignId>,
-    /// Those of a send
+    /// Only messages of this send
     #[arg(long, value_name = "ID")]
     batch: Option<BatchId>,
-    /// Those with your reference
+    /// Only messages with this reference of yours
     #[arg(long = "ref", value_name = "TEXT")]
     client_ref: Option<String>,
-    /// Made at this time or later
+    /// Created at this time or later
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
-    /// Made before this time
+    /// Created before this time
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct Send {
     confirm: Confirm,
 }
 
-/// Say what a send would cost.
+/// Show what a send would cost.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   sms quote --list lst_… --body 'Hello {first_name}'
@@ -105,13 +105,13 @@ fn told(answer: &Answer<Batch, BatchMeta>) -> String {
     lines.extend(data.rejected.iter().map(refused));
     let count = counted(data.messages.len() as u64, "message");
     let (done, cost) = if meta.replayed {
-        ("sent before, nothing was done now:", "charged then")
+        ("sent earlier, nothing was done now:", "charged then")
     } else {
         ("accepted", "charged")
     };
     let credits = counted(meta.credits, "credit");
     let balance = grouped(meta.balance);
-    let kind = if meta.test { " (test: nothing leaves)" } else { "" };
+    let kind = if meta.test { " (test: nothing is sent)" } else { "" };
     lines
         .push(format!("{} {count}, {credits} {cost}, balance {balance}{kind}", paint(GREEN, done)));
     lines.join("\n")

@@ -40,7 +40,7 @@ pub(crate) struct SendArgs {
     /// Your own reference, echoed in events
     #[arg(long = "ref", value_name = "TEXT")]
     client_ref: Option<String>,
-    /// Add the line that says how to opt out
+    /// Add the account's opt-out line
     #[arg(long)]
     append_opt_out: bool,
     /// Shorten and track links
@@ -59,11 +59,11 @@ impl SendArgs {
             (None, None) => None,
         };
         if body.is_none() && self.template.is_none() {
-            let usage = "what to send is missing: give --body, --body-file or --template";
+            let usage = "no message: give --body, --body-file or --template";
             return Err(Failure::Usage(usage.to_owned()));
         }
         if self.to.is_empty() && self.contacts.is_empty() && self.list.is_none() {
-            let usage = "to whom is missing: give a number, --contact or --list";
+            let usage = "no recipient: give a number, --contact or --list";
             return Err(Failure::Usage(usage.to_owned()));
         }
         Ok(SendRequest {

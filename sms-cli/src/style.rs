@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_cannot_command_the_terminal() {
+    fn a_message_cannot_control_the_terminal() {
         assert_eq!(shown("a\x1b[2Jb\r\nc\u{202E}d"), "a\u{FFFD}[2Jb\u{FFFD}⏎c\u{FFFD}d");
         assert_eq!(shown("Grüße 👋"), "Grüße 👋");
     }

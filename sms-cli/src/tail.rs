@@ -40,7 +40,7 @@ Examples:
 pub(crate) struct Tail {
     #[command(flatten)]
     which: Which,
-    /// Stop after so many events
+    /// Stop after this many events
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
 }

@@ -21,15 +21,15 @@ use crate::output::{
 pub(crate) enum Webhooks {
     /// Show the endpoints
     List,
-    /// Make an endpoint; its secret is printed once
+    /// Create an endpoint; its secret is printed once
     #[command(after_help = "Examples:
   sms webhooks create https://example.com/sms-events
   sms webhooks create https://example.com/in --event message.received --event opt_out.created")]
     Create {
-        /// Where events go
+        /// The URL that receives events
         #[arg(value_name = "ENDPOINT")]
         endpoint: String,
-        /// An event that it gets; may be repeated; all by default
+        /// A type of event to receive; may be repeated; all by default
         #[arg(long = "event", value_name = "TYPE")]
         events: Vec<EventType>,
         /// What it is for
@@ -56,27 +56,27 @@ pub(crate) enum Webhooks {
         #[command(flatten)]
         most: Most,
     },
-    /// Send an endpoint again what it missed
+    /// Send an endpoint the events that it missed
     #[command(after_help = "Examples:
   sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --since 2026-11-21T07:00:00Z
   sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --after 00000000000050000000000001")]
     Replay {
         /// The endpoint
         id: WebhookId,
-        /// With what happened at this time or later
+        /// Begin with the events at this time or later
         #[arg(long, value_name = "TIME", required_unless_present = "after")]
         since: Option<Timestamp>,
-        /// With what came after the event with this position
+        /// Begin after the event with this position
         #[arg(long, value_name = "POSITION", conflicts_with = "since")]
         after: Option<String>,
-        /// Only what happened before this time
+        /// Only events before this time
         #[arg(long, value_name = "TIME")]
         until: Option<Timestamp>,
         /// Only events of this type; may be repeated
         #[arg(long = "event", value_name = "TYPE")]
         events: Vec<EventType>,
     },
-    /// Try a delivery again
+    /// Retry a delivery
     Retry {
         /// The endpoint
         id: WebhookId,
@@ -136,7 +136,7 @@ impl Webhooks {
                 if tested.delivered {
                     return Ok(());
                 }
-                Err(Failure::InPart("the endpoint did not take the test".to_owned()))
+                Err(Failure::InPart("the endpoint did not accept the test".to_owned()))
             }
             Self::Deliveries { id, most } => {
                 let deliveries = most.of(client.delivery_list(&id)).await?;
@@ -162,7 +162,7 @@ impl Webhooks {
                 let delivery = client.delivery_retry(&id, &delivery).await?;
                 match context.form {
                     Form::Json => say_json(&delivery),
-                    Form::Text => say(&format!("{} is tried again", delivery.id)),
+                    Form::Text => say(&format!("{} is being retried", delivery.id)),
                 }
             }
         }
@@ -170,7 +170,8 @@ impl Webhooks {
 }
 
 fn test_told(tested: &WebhookTested) -> String {
-    let (style, outcome) = if tested.delivered { (GREEN, "taken") } else { (RED, "not taken") };
+    let (style, outcome) =
+        if tested.delivered { (GREEN, "accepted") } else { (RED, "not accepted") };
     let status = tested.status_code.map(|status| format!(", status {status}"));
     let error = tested.error.as_deref().map(|error| format!(", {}", shown(error)));
     let body = tested.response_body.as_deref().filter(|body| !body.is_empty());
@@ -188,7 +189,7 @@ fn test_told(tested: &WebhookTested) -> String {
 fn replay_told(replay: &WebhookReplay) -> String {
     let more = replay.position.as_ref().filter(|_| replay.has_more).map(|position| {
         format!(
-            "\nThere are more. Once these are sent, go on with --after {}",
+            "\nThere are more events. Once these are sent, continue with --after {}",
             shown(position.as_str())
         )
     });

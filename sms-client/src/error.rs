@@ -174,7 +174,7 @@ open_choice! {
         NumberExists = "number_exists",
         /// The number was released a short time ago.
         NumberQuarantined = "number_quarantined",
-        /// The account asked for this sender name before.
+        /// The account has this sender name already, or its review is pending.
         SenderExists = "sender_exists",
         /// A replay to the endpoint is under way.
         ReplayUnderWay = "replay_under_way",

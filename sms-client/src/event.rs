@@ -101,7 +101,7 @@ impl Event {
 pub struct EventFilter {
     /// Only these; all if empty.
     pub types: Vec<EventType>,
-    /// Only what happened after this position, the oldest first.
+    /// Only events after this position, oldest first.
     pub after: Option<Position>,
 }
 

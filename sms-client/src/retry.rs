@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_and_the_servers_wish_goes_before_them() {
+    fn waits_double_unless_the_server_sends_retry_after() {
         let wait = |attempt, retry_after, fraction| {
             let error = refused(503, retry_after);
             let wait = Retries::default().wait(attempt, &error, Repeat::Freely, fraction);

@@ -143,13 +143,13 @@ pub enum ReplayFrom {
     From(Timestamp),
 }
 
-/// What to send an endpoint again.
+/// The events to send to an endpoint again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WebhookReplayInput {
     /// Where it begins.
     #[serde(flatten)]
     pub begin: ReplayFrom,
-    /// Only what happened before this.
+    /// Only events before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
     /// Only events of these types; all that the endpoint gets by default.
@@ -167,11 +167,11 @@ impl WebhookReplayInput {
 /// A replay that began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookReplay {
-    /// How many events are sent again.
+    /// The number of events to send, those included whose delivery already waits.
     pub events: u64,
     /// The position of the last of them.
     pub position: Option<Position>,
-    /// Whether there are more. Once these are sent, go on after `position`.
+    /// Whether there are more events. Once these are sent, call again from after `position`.
     pub has_more: bool,
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn troubled(visit: &Visit, trouble: &Trouble) -> Response {
         Trouble::OtherSession | Trouble::NotFound => (StatusCode::NOT_FOUND, nowhere()),
         Trouble::WrongCsrf => (StatusCode::FORBIDDEN, stale(visit)),
         Trouble::BadForm(lacks) => {
-            let text = html! { "The form did not bring " (lacks) ". Nothing was done." };
+            let text = html! { "The form lacks " (lacks) ". Nothing was done." };
             (StatusCode::BAD_REQUEST, failed("This did not work", &text, visit))
         }
         Trouble::Core(error) => {
@@ -87,14 +87,14 @@ pub fn moved(path: &str) -> Response {
 }
 
 pub(crate) fn nowhere() -> Page {
-    let text = html! { "The address is wrong, or it is a page for somebody else." };
+    let text = html! { "The address is wrong, or you may not see this page." };
     let action = link("Go to the first page", "/console");
     Page::new("No such page", state("No such page", &text, Some(&html! { (action) })))
 }
 
 fn stale(visit: &Visit) -> Page {
     let text = html! {
-        "Somebody has signed in again since this page was opened. Nothing was done."
+        "Somebody has signed in again since this page was loaded. Nothing was done."
     };
     failed("This page is out of date", &text, visit)
 }

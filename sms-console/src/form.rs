@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_brings_fields_and_files() {
+    fn a_form_is_read_with_its_fields_and_files() {
         let form = read_any(BODY).unwrap();
         assert_eq!(form.text("csrf"), "abc");
         let file = SentFile { name: "people.csv".to_owned(), bytes: "a,b\r\n1,2\r\n".into() };
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_breaks_off_is_not_read() {
+    fn an_incomplete_form_is_refused() {
         for body in ["--x1\r\n", "--x1", "--", &BODY[..BODY.len() - 30]] {
             assert!(read_any(body).is_none(), "{body:?}");
         }

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_of_the_session_is_its_own() {
+    fn only_the_sessions_own_token_is_accepted() {
         for (sent, own, is) in
             [("abc", "abc", true), ("abd", "abc", false), ("ab", "abc", false), ("", "", false)]
         {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_form_sends_to_belongs_to_the_page_above_it() {
+    fn the_path_of_a_form_belongs_to_the_page_above_it() {
         for (path, page) in [
             ("/console", "/console"),
             ("/console/links", "/console/links"),

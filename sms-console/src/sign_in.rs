@@ -47,7 +47,7 @@ fn view(visit: &Visit, next: &str, why: &Why) -> Markup {
                 form.form method="post" action=(SIGN_IN) aria-label="Sign in" {
                     input type="hidden" name="next" value=(next);
                     (Field::password("key", "API key or operator’s token")
-                        .hint("A live key, a test key, or the token of whoever runs the service.")
+                        .hint("A live key, a test key, or the operator’s token.")
                         .required()
                         .focused()
                         .trouble(wrong))

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_of_the_console_are_led_to() {
+    fn signing_in_redirects_only_to_pages_of_the_console() {
         for (wanted, then) in [
             (Some("/console/inbox?q=1"), "/console/inbox?q=1"),
             (Some("/console"), "/console"),

@@ -45,7 +45,10 @@ pub enum Error {
     #[error(transparent)]
     MayNotSend(#[from] MayNotSend),
     /// The send costs more than the balance.
-    #[error("this send costs {}, but the balance is {balance}", .needed.with_unit())]
+    #[error(
+        "this send costs {}, but the balance is {balance}: top up, or send to fewer recipients",
+        .needed.with_unit()
+    )]
     InsufficientCredit {
         /// The price of the send.
         needed: Credits,
@@ -68,13 +71,13 @@ pub enum Error {
     #[error("only a scheduled or sending campaign can be cancelled; this one is {0}")]
     CampaignNotCancellable(CampaignStatus),
     /// No contact on the campaign's list can be sent a message.
-    #[error("the list has no contact that a message can be sent to")]
+    #[error("no contact of the list can get a message: add contacts who have not opted out")]
     NoRecipients,
     /// Another contact of the account has this number.
-    #[error("a contact with this number already exists")]
+    #[error("another contact already has this number; change that contact instead")]
     ContactExists(ContactId),
     /// The operator already has this number.
-    #[error("this number already exists")]
+    #[error("this number already exists; delete it before you add it again")]
     NumberExists,
     /// Another holder has released this number, and it is kept from others until then.
     #[error(
@@ -86,7 +89,7 @@ pub enum Error {
         until: Timestamp,
     },
     /// Another keyword of the account has this word.
-    #[error("the account already has this keyword")]
+    #[error("the account already has this keyword; change that keyword instead")]
     KeywordExists,
     /// The word opts people out or in, so no account can have it as a keyword.
     #[error("this word opts people out or in and cannot be a keyword; choose another")]
@@ -250,7 +253,8 @@ mod tests {
         let sent = Error::MessageNotCancellable(MessageStatus::Sent);
         let contact = ContactId::from_u128(0);
         let taken = json!({ "resource": "contact", "id": contact });
-        let unreachable = "the list has no contact that a message can be sent to";
+        let unreachable =
+            "no contact of the list can get a message: add contacts who have not opted out";
         let nobody = json!([{ "field": "list_id", "code": "no_recipients",
                               "message": unreachable }]);
         let null = || Value::Null;
@@ -322,7 +326,10 @@ mod tests {
     #[test]
     fn an_insufficient_balance_is_reported_with_both_amounts_and_a_singular() {
         let poor = |needed| Error::InsufficientCredit { needed, balance: credits(3) }.to_string();
-        assert_eq!(poor(credits(12)), "this send costs 12 credits, but the balance is 3");
-        assert_eq!(poor(credits(1)), "this send costs 1 credit, but the balance is 3");
+        let remedy = "top up, or send to fewer recipients";
+        for (needed, price) in [(12, "12 credits"), (1, "1 credit")] {
+            let message = format!("this send costs {price}, but the balance is 3: {remedy}");
+            assert_eq!(poor(credits(needed)), message);
+        }
     }
 }

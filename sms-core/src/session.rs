@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_keeps_and_what_a_page_holds_say_nothing_of_the_token() {
+    fn neither_the_store_nor_a_page_reveals_the_token() {
         let (one, other) = (token(1), token(2));
         let operator = OperatorHash::of("the token of the operator");
         let texts =

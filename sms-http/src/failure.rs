@@ -71,7 +71,7 @@ pub(crate) const CODES: &[ErrorCode] = &[
             "The balance does not cover the send. Nothing was sent or charged. `details` has \
              `needed` and `balance`.",
             "Top up, or send to fewer recipients.",
-            "this send costs 12 credits, but the balance is 3",
+            "this send costs 12 credits, but the balance is 3: top up, or send to fewer recipients",
         )
     },
     code(
@@ -85,7 +85,7 @@ pub(crate) const CODES: &[ErrorCode] = &[
         StatusCode::FORBIDDEN,
         "account_suspended",
         "The account is suspended, so it can neither send nor follow events.",
-        "Ask the operator.",
+        "Ask the operator to reactivate it.",
         "the account is suspended",
     ),
     code(
@@ -99,14 +99,14 @@ pub(crate) const CODES: &[ErrorCode] = &[
         StatusCode::CONFLICT,
         "campaign_already_launched",
         "The campaign was launched before.",
-        "Read the campaign to see its state.",
+        "Read the campaign to see its status.",
         "the campaign was launched already",
     ),
     code(
         StatusCode::CONFLICT,
         "campaign_not_cancellable",
         "Only a scheduled or sending campaign can be cancelled.",
-        "Read the campaign to see its state.",
+        "Read the campaign to see its status.",
         "a draft campaign cannot be cancelled",
     ),
     code(
@@ -169,14 +169,14 @@ pub(crate) const CODES: &[ErrorCode] = &[
         StatusCode::CONFLICT,
         "replay_under_way",
         "A replay to the endpoint is under way.",
-        "Wait until it has ended: it sends some 200 events a second.",
+        "Wait until it has ended. It sends about 200 events a second.",
         "a replay to this endpoint is under way",
     ),
     code(
         StatusCode::CONFLICT,
         "sender_exists",
-        "The account asked for this sender name before.",
-        "Read the sender names to see its state.",
+        "The account has this sender name already, or its review is pending.",
+        "Read the sender names to see its status.",
         "the sender name exists already",
     ),
     code(

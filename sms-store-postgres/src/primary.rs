@@ -187,7 +187,7 @@ impl Shared {
         }
         retire_at_once();
         let (host, port) = (host.get_host(), host.get_port());
-        tracing::warn!(host, port, "another host of the database takes writes now; using it");
+        tracing::warn!(host, port, "another host of the database accepts writes now; using it");
     }
 }
 
@@ -231,7 +231,10 @@ async fn keep(shared: &Shared, mut found: Found) {
                 }
                 if !is_lost {
                     let cause = error.to_string();
-                    tracing::warn!(cause, "the database takes no writes; looking for a host");
+                    tracing::warn!(
+                        cause,
+                        "the database accepts no writes; looking for another host"
+                    );
                 }
                 is_lost = true;
             }
@@ -244,6 +247,6 @@ async fn end(addresses: &BTreeSet<(IpAddr, u16)>) {
     let addresses = addresses.clone();
     let ended = spawn_blocking(move || end_connections(&addresses)).await.unwrap_or_default();
     if ended > 0 {
-        tracing::warn!(connections = ended, "the database is silent; ended the connections to it");
+        tracing::warn!(connections = ended, "the database is silent; closed the connections to it");
     }
 }

@@ -19,7 +19,7 @@ impl Damage {
     pub(crate) fn found(&self, finding: String) {
         tracing::error!(
             %finding,
-            "the file is damaged, and nothing is served from it any more: restore a backup"
+            "the file is damaged, so nothing is served from it: restore a backup"
         );
         // One finding is enough.
         let _ = self.0.set(finding);

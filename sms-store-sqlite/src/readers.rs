@@ -102,7 +102,7 @@ fn from_one_snapshot<T>(
     }
     result.map_err(|error| {
         let trouble = Trouble::of(&error);
-        tracing::error!(%trouble, "a reading failed");
+        tracing::error!(%trouble, "a read failed");
         if Trouble::is_damage(&error) {
             damage.found(error.to_string());
         }

@@ -191,7 +191,7 @@ fn do_chores(db: &Db, moment: Moment) {
         Ok(())
     });
     if let Err(Failure { error, .. }) = &done {
-        tracing::error!(%error, "what deleted things left could not be removed");
+        tracing::error!(%error, "rows of deleted objects could not be removed");
     }
     // After a failure the next deletion, or the next start, tries again.
     db.has_chores.set(has_more && done.is_ok());

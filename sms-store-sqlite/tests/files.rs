@@ -450,7 +450,7 @@ fn waiting(folder: &Folder) -> i64 {
 }
 
 #[test]
-fn what_waits_for_an_endpoint_is_given_up_at_once_for_readers_and_later_on_disk() {
+fn waiting_deliveries_are_given_up_at_once_for_readers_and_later_on_disk() {
     const BACKLOG: u32 = 30_000;
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).unwrap();
@@ -470,7 +470,7 @@ fn what_waits_for_an_endpoint_is_given_up_at_once_for_readers_and_later_on_disk(
 }
 
 #[test]
-fn what_waited_stays_given_up_when_the_endpoint_is_switched_on_again_at_once() {
+fn deliveries_given_up_stay_so_if_the_endpoint_is_enabled_again_at_once() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).unwrap();
     let endpoint = with_backlog(&folder, &store, 30_000);

@@ -42,7 +42,7 @@ impl DnsResolver {
     pub fn system() -> io::Result<Self> {
         let (config, options) =
             hickory_resolver::system_conf::read_system_conf().unwrap_or_else(|error| {
-                tracing::warn!(%error, "no usable resolv.conf: this machine is asked for names");
+                tracing::warn!(%error, "no usable resolv.conf: asking a local name server");
                 let here = NameServerConfig::udp_and_tcp(Ipv4Addr::LOCALHOST.into());
                 (ResolverConfig::from_parts(None, Vec::new(), vec![here]), ResolverOpts::default())
             });

@@ -193,7 +193,7 @@ impl FileJournal {
     fn forget(&self, state: &mut State, error: io::Error) -> NotKept {
         metrics::counter!("sms_journal_failures_total").increment(1);
         if !state.unsettled.is_empty() {
-            tracing::warn!(%error, "the journal cannot be written; going on without it");
+            tracing::warn!(%error, "the journal cannot be written; continuing without it");
         }
         state.unsettled = Unsettled::default();
         let emptied = state.file.set_len(0);

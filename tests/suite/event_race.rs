@@ -385,7 +385,7 @@ async fn race(rounds: usize, sabotage: &'static str, bound: Duration) -> Outcome
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_follows_the_log_misses_nothing_and_sees_nothing_twice_whatever_is_killed() {
+async fn a_follower_misses_no_event_and_sees_none_twice_whatever_is_killed() {
     let rounds = std::env::var("SMS_RACE_ROUNDS").map_or(25, |rounds| rounds.parse().unwrap());
     let outcome = race(rounds, "SELECT 1", BOUND).await;
     outcome.say();
@@ -403,7 +403,7 @@ const NO_HORIZON: &str = "
 
 /// So the race is one, and the horizon is what it takes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_the_horizon_those_who_follow_the_log_miss_events() {
+async fn without_the_horizon_followers_of_the_log_miss_events() {
     let outcome = race(10, NO_HORIZON, Duration::from_secs(20)).await;
     outcome.say();
     let faults = outcome.faults();

@@ -103,7 +103,7 @@ fn webhooks_are_made_tested_and_their_deliveries_shown_and_retried() {
     let made = home.json(&["webhooks", "create", &receiver.url, "--event", "message.delivered"]);
     let id = made["id"].as_str().unwrap();
     let ran = home.run(&["webhooks", "test", id]).assert(0);
-    assert!(ran.out.starts_with("taken in "), "{ran:?}");
+    assert!(ran.out.starts_with("accepted in "), "{ran:?}");
     receiver.next().verify(made["secret"].as_str().unwrap());
     home.json(&["send", "07700900123", "-b", "Hello", "--yes"]);
     server::pass(60);
@@ -123,7 +123,7 @@ fn webhooks_are_made_tested_and_their_deliveries_shown_and_retried() {
 }
 
 #[test]
-fn an_endpoint_is_sent_again_what_it_missed() {
+fn a_replay_sends_an_endpoint_the_events_that_it_missed() {
     let home = Home::with_key(&server::account(10).live);
     home.json(&["send", "07700900123", "-b", "Hello", "--yes"]);
     server::pass(60);

@@ -84,7 +84,7 @@ fn key_of(request: &Request) -> String {
 }
 
 #[test]
-fn an_import_goes_in_portions_and_on_after_a_kill_and_counts_every_row_once() {
+fn an_import_continues_after_a_kill_and_counts_every_row_once() {
     let keys = server::account(1);
     let proxy = Proxy::start(2);
     let home = Home::with_key(&keys.live).with("SMS_API_URL", &proxy.url);
@@ -102,7 +102,7 @@ fn an_import_goes_in_portions_and_on_after_a_kill_and_counts_every_row_once() {
     assert_ne!(key_of(&first), key_of(&second));
 
     let ran = home.run(&import).assert(8);
-    assert!(ran.err.contains("going on after row 20,000"), "{ran:?}");
+    assert!(ran.err.contains("continuing after row 20,000"), "{ran:?}");
     let again = proxy.next();
     assert_eq!((key_of(&again), &again.body), (key_of(&second), &second.body));
     assert_eq!(rows_of(&proxy.next()), 4_999);
@@ -144,7 +144,7 @@ fn rows_of_any_size_go_into_requests_that_the_api_takes() {
 }
 
 #[test]
-fn an_import_again_begins_again_and_changes_nothing() {
+fn a_repeated_import_starts_over_and_changes_nothing() {
     let home = Home::with_key(&server::account(1).live);
     std::fs::write(home.file("people.csv"), people(9)).unwrap();
     let import = |arguments: &[&str]| -> Value {

@@ -51,7 +51,7 @@ fn a_recipient_without_a_message_is_named_and_the_exit_code_says_so() {
 }
 
 #[test]
-fn a_balance_that_is_too_low_has_an_exit_code_of_its_own() {
+fn a_balance_that_is_too_low_has_its_own_exit_code() {
     let home = Home::with_key(&server::account(1).live);
     let send = ["send", "07700900123", "07700900124", "-b", "Hello", "--yes"];
     let ran = home.run(&send).assert(5);
@@ -88,7 +88,7 @@ fn a_quote_says_the_price_and_sends_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_named_by_field() {
+fn every_invalid_field_of_a_request_is_named() {
     let home = Home::with_key(&server::account(10).test);
     let ran = home.run(&["send", "07700900123", "-b", &"x".repeat(1_601)]).assert(4);
     assert!(ran.err.contains("body:") && ran.err.contains("validation_failed"), "{ran:?}");

@@ -209,7 +209,7 @@ fn the_words_of_every_choice_are_those_of_the_document() {
 }
 
 #[test]
-fn a_word_of_a_newer_server_is_kept() {
+fn a_value_of_a_newer_server_is_kept() {
     let status: MessageStatus = serde_json::from_str("\"teleported\"").unwrap();
     assert_eq!(status, MessageStatus::Other("teleported".to_owned()));
     assert_eq!(serde_json::to_string(&status).unwrap(), "\"teleported\"");

@@ -80,7 +80,7 @@ async fn an_event_is_byte_for_byte_what_endpoints_get() {
 }
 
 #[tokio::test]
-async fn a_stream_from_now_on_that_lost_its_connection_before_an_event_goes_on_from_then() {
+async fn a_stream_that_lost_its_connection_before_its_first_event_misses_none() {
     let script = Script::start(vec![stream(opening("pos7")), stream(frame(8))]).await;
     let events = client(&script).event_stream(&EventFilter::default()).await.unwrap();
     assert_eq!(positions(events, 1).await, ["pos8"]);

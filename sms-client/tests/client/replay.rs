@@ -16,7 +16,7 @@ fn time(text: &str) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_replay_says_where_it_begins_and_nothing_that_was_not_asked() {
+async fn a_replay_request_has_its_beginning_and_only_the_options_that_were_given() {
     let answer = json!({ "events": 2, "position": "pos9", "has_more": true });
     let after = WebhookReplayInput::new(ReplayFrom::After("pos1".into()));
     let from = WebhookReplayInput {

@@ -53,7 +53,7 @@ async fn a_send_is_made_again_with_the_same_key_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn two_sends_have_different_keys_and_one_may_have_its_callers() {
+async fn two_sends_have_different_keys_unless_the_caller_gives_one() {
     let script = Script::start(vec![sent(), sent(), sent()]).await;
     let (client, request) = (client(&script), SendRequest::new("Hello").to("07700 900123"));
     client.message_send(&request).await.unwrap();
@@ -118,7 +118,7 @@ async fn an_error_page_of_a_proxy_and_an_unreadable_answer_are_named() {
 }
 
 #[tokio::test]
-async fn what_the_client_shows_of_itself_has_no_key_number_or_text() {
+async fn debug_output_of_the_client_has_no_key_number_or_text() {
     let client = Client::new("http://127.0.0.1:9", &ApiKey::from(KEY)).unwrap();
     let request = SendRequest::new("Your table is ready").to("07700 900123");
     let call = client.message_send(&request);

@@ -8,7 +8,7 @@ use crate::rig::{person, refused};
 scenarios! { Link;
     /// The log has every event that endpoints are sent, with the same id and the same bytes,
     /// whatever became of its message since.
-    async fn the_log_has_what_endpoints_are_sent(rig: &Rig) {
+    async fn the_log_has_the_events_that_endpoints_receive(rig: &Rig) {
         let account = rig.account(100).await;
         rig.dedicated_number(person(900), &account).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;

@@ -141,7 +141,7 @@ scenarios! { Webhook;
 
     /// What waits for an endpoint, because it happened or because of an earlier replay, is not
     /// added again; what it has received is.
-    async fn what_waits_is_not_added_by_a_replay(rig: &Rig) {
+    async fn a_replay_does_not_add_waiting_deliveries(rig: &Rig) {
         let account = rig.account(100).await;
         rig.dedicated_number(person(900), &account).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -163,7 +163,7 @@ scenarios! { Webhook;
     }
 
     /// What was given up because the endpoint was switched off can be replayed.
-    async fn what_was_given_up_can_be_replayed(rig: &Rig) {
+    async fn deliveries_that_were_given_up_can_be_replayed(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 3).await;
         rig.switch(&endpoint, Power::Off(DisabledReason::ByOwner)).await;
@@ -175,7 +175,7 @@ scenarios! { Webhook;
     }
 
     /// A replay goes on only while nothing else can be claimed of its endpoint, and not in a pause.
-    async fn a_replay_waits_for_what_is_due(rig: &Rig) {
+    async fn a_replay_waits_for_deliveries_that_are_due(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         let (_, busy) = rig.listener(person(901)).await;
         rig.raise(person(900), 2).await;

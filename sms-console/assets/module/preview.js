@@ -134,7 +134,7 @@ const placeOf = (form) => document.getElementById(form.dataset.previewInto ?? ''
 /** @param {HTMLFormElement} form */
 function unanswered(form) {
   const place = placeOf(form);
-  if (place) place.textContent = 'No price yet: the server does not answer.';
+  if (place) place.textContent = 'No price yet: the server is not answering.';
 }
 
 for (const form of document.querySelectorAll('form[data-preview]')) {

@@ -89,7 +89,7 @@ pub(super) async fn campaign_page(
             @if let Some(launch) = &campaign.launch {
                 section.stack aria-label="Results" {
                     div #campaign-progress .card data-live data-on=[on] role="status" {
-                        (progress("Messages that have left", have_left(launch), launch.recipients))
+                        (progress("Messages processed", have_left(launch), launch.recipients))
                     }
                     div #campaign-results .stack data-live data-on=[on] {
                         (results(campaign, launch))

@@ -390,7 +390,7 @@ fn side(price: Price<'_>, mode: Mode, shown: &DraftForm) -> Markup {
             @if let Some(quote) = price.quote() {
                 (price_of(quote, mode, &shown.body))
             } @else {
-                p.faint { "Choose a list and write something: the price appears here." }
+                p.faint { "Choose a list and write a message: the price appears here." }
             }
         }
     }

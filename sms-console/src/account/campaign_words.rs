@@ -23,18 +23,18 @@ pub(crate) fn departure_in_words(
     match (departure.quiet_hours, goes) {
         (QuietHoursApplied::Yes, Some(goes)) => {
             let quiet = match options.schedule_at.filter(|at| *at > now) {
-                None => format!("It is quiet now, from {start} to {end}"),
+                None => format!("Quiet hours are on, from {start} to {end}"),
                 Some(at) => {
                     format!("{} is in the quiet hours, from {start} to {end}", coming_time(at, now))
                 }
             };
-            format!("{quiet}: it would go at {goes}, London time.")
+            format!("{quiet}: it would be sent at {goes}, London time.")
         }
-        (_, Some(goes)) => format!("It would go at {goes}, London time."),
+        (_, Some(goes)) => format!("It would be sent at {goes}, London time."),
         (_, None) if wanted.ignore_quiet_hours && start != end => {
-            format!("It would go now. Quiet hours, from {start} to {end}, are ignored.")
+            format!("It would be sent now. Quiet hours, from {start} to {end}, are ignored.")
         }
-        (_, None) => "It would go now.".to_owned(),
+        (_, None) => "It would be sent now.".to_owned(),
     }
 }
 
@@ -84,38 +84,39 @@ mod tests {
         let (keeps, ignores) = (draft(), Campaign { ignore_quiet_hours: true, ..draft() });
         // Quiet hours are from 21:00 to 09:00.
         for (now, wanted, campaign, words) in [
-            ("2026-11-23T12:00:00Z", None, &keeps, "It would go now."),
+            ("2026-11-23T12:00:00Z", None, &keeps, "It would be sent now."),
             (
                 "2026-11-23T22:00:00Z",
                 None,
                 &keeps,
-                "It is quiet now, from 21:00 to 09:00: it would go at 09:00 tomorrow, \
+                "Quiet hours are on, from 21:00 to 09:00: it would be sent at 09:00 tomorrow, \
                  London time.",
             ),
             (
                 "2026-11-23T08:00:00Z",
                 None,
                 &keeps,
-                "It is quiet now, from 21:00 to 09:00: it would go at 09:00 today, London time.",
+                "Quiet hours are on, from 21:00 to 09:00: it would be sent at 09:00 today, \
+                 London time.",
             ),
             (
                 "2026-11-23T22:00:00Z",
                 None,
                 &ignores,
-                "It would go now. Quiet hours, from 21:00 to 09:00, are ignored.",
+                "It would be sent now. Quiet hours, from 21:00 to 09:00, are ignored.",
             ),
             (
                 "2026-11-23T12:00:00Z",
                 Some("2026-11-24T12:30:00Z"),
                 &keeps,
-                "It would go at 12:30 tomorrow, London time.",
+                "It would be sent at 12:30 tomorrow, London time.",
             ),
             (
                 "2026-11-23T12:00:00Z",
                 Some("2026-11-25T06:30:00Z"),
                 &keeps,
                 "06:30 on Wednesday 25 November is in the quiet hours, from 21:00 to 09:00: it \
-                 would go at 09:00 on Wednesday 25 November, London time.",
+                 would be sent at 09:00 on Wednesday 25 November, London time.",
             ),
         ] {
             let wanted: Option<Timestamp> = wanted.map(|at| at.parse().unwrap());

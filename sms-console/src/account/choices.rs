@@ -69,7 +69,7 @@ impl Choices {
     /// The options of a field that chooses what people see as the sender.
     pub(crate) fn sender_options(&self) -> Options {
         let senders = self.senders.iter().map(|sender| (sender.clone(), sender.clone()));
-        with_none("A number that people can answer", senders)
+        with_none("A number that people can reply to", senders)
     }
 
     /// Buttons that put a merge field where the cursor is, for a browser with scripts.

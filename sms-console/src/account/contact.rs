@@ -78,7 +78,7 @@ fn view(found: &ContactWithLists, lists: &[ContactList], csrf: &str) -> Markup {
             id: "delete",
             title: "Delete this contact?",
             text: html! {
-                p { "Messages stay. The person is taken off every list; an opt-out stays too." }
+                p { "The person is removed from every list. Messages and an opt-out stay." }
             },
             action: "Delete the contact",
             kind: Kind::Danger,

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_field_that_nobody_touched_stays_what_it_is() {
+    fn an_unchanged_custom_field_keeps_its_type() {
         let before = CustomFields::from([
             ("points".to_owned(), CustomValue::Number(7.into())),
             ("van".to_owned(), CustomValue::Text("green".to_owned())),

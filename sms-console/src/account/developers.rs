@@ -135,7 +135,7 @@ fn view(visit: &Visit, listed: &Listed, adding: &Adding, above: Option<&Markup>)
             section.stack aria-label="API keys" {
                 h2 { "API keys" }
                 p {
-                    "Keys are made and revoked by whoever runs the service. A key is shown "
+                    "The operator creates and revokes keys. A key is shown "
                     "once, when it is made: if it leaks, ask for a new one at once."
                 }
                 (key_list(keys))
@@ -156,7 +156,7 @@ fn requests(public_url: &str) -> Markup {
 
 fn list(endpoints: &[Endpoint]) -> Markup {
     if endpoints.is_empty() {
-        let text = html! { "An endpoint is an address of yours that events are sent to." };
+        let text = html! { "An endpoint is a URL of yours that receives events." };
         return empty("No endpoints yet", &text, None);
     }
     let columns = [

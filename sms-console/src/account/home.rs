@@ -207,12 +207,10 @@ fn attention(facts: &Facts) -> Markup {
     if account.status != AccountStatus::Active {
         items.push(html! {
             "The account is " (status_badge(account.status.as_str()))
-            ": it cannot send live messages. Ask whoever runs the service."
+            ": it cannot send live messages. Ask the operator."
         });
     } else if account.balance == Credits::ZERO {
-        items.push(
-            html! { "There are no credits left. Ask whoever runs the service for a top-up." },
-        );
+        items.push(html! { "There are no credits left. Ask the operator for a top-up." });
     }
     if !failures.is_empty() {
         let count = u64::try_from(failures.len()).unwrap_or(u64::MAX);

@@ -73,9 +73,10 @@ impl KeywordForm {
     /// The fields of the form, with what is wrong with them.
     pub(crate) fn fields(&self, lists: &[ContactList], troubles: &FieldTroubles) -> Markup {
         let word = Field::text("keyword", "Keyword").required().longest(MAX_WORD);
-        let word = word.hint("Letters and digits. It is the first word of what people text.");
+        let word =
+            word.hint("Letters and digits. People send it as the first word of their message.");
         let reply = Field::text_area("reply", "Reply", 4).optional().longest(MAX_REPLY);
-        let reply = reply.hint("Each reply costs one credit a part.");
+        let reply = reply.hint("Each reply costs one credit per segment.");
         let lists = lists.iter().map(|list| (list.id.to_string(), list.name.clone()));
         let lists = std::iter::once((String::new(), "No list".to_owned())).chain(lists);
         let list = Field::select("add_to_list_id", "Add the sender to", lists);

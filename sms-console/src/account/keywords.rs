@@ -99,7 +99,7 @@ fn actions(keyword: &Keyword, csrf: &str) -> Markup {
     let question = Question {
         id: &dialog,
         title: &format!("Delete the keyword {word}?"),
-        text: html! { p { "Whoever texts it gets no reply any more." } },
+        text: html! { p { "People who text it get no more replies." } },
         action: "Delete the keyword",
         kind: Kind::Danger,
         to: &format!("{PATH}/{id}/delete"),

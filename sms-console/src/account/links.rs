@@ -61,7 +61,7 @@ impl Of {
 
 fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, below: &Markup) -> Markup {
     let lead = match of {
-        Of::Everything => html! { "One for each address and person." },
+        Of::Everything => html! { "One for each URL and person." },
         Of::Campaign(_) => html! { "The links of one campaign. " a href=(PATH) { "Show all" } },
         Of::Message(_) => html! { "The links of one message. " a href=(PATH) { "Show all" } },
     };
@@ -70,7 +70,7 @@ fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, below: &Markup) -> Mark
         div #links data-live data-on="link" {
             @if links.items.is_empty() {
                 (empty("No tracked links", &html! {
-                    "They are made when a message is sent with “Shorten links and count who "
+                    "They are created when a message is sent with “Shorten links and count who "
                     "opens them”."
                 }, None))
             } @else {

@@ -79,7 +79,7 @@ fn page(list: &ContactList, csrf: &str, numbers: &str, problems: Markup) -> Page
     let field = Field::text_area("phones", "Numbers", 6)
         .required()
         .value(numbers)
-        .hint("One on each line, or with commas between. New numbers become contacts.");
+        .hint("One per line, or separated by commas. New numbers become contacts.");
     let buttons = [link("Back to the list", &path), submit("Add them").kind(Kind::Main)];
     let shell = FormShell {
         label: "Add people",

@@ -46,7 +46,7 @@ async fn list(visit: AccountVisit) -> Outcome {
     let search = Field::search("q", "Number or note").class("field-grow").value(q.unwrap_or(""));
     let add = link("Add a number", NEW).kind(Kind::Main);
     let path = Query::default().address("/v1/opt-outs", "q", q);
-    let lead = "These numbers are never texted, whatever is sent.";
+    let lead = "These numbers never get a message from you.";
     let content = html! {
         (head("Opt-outs").lead(lead).actions(html! { (add) }))
         (filters("Search opt-outs", PATH, &html! { (search) }))
@@ -66,7 +66,7 @@ fn found(visit: &Visit, wanted: OffsetRequest, opt_outs: &OffsetPage<OptOut>) ->
     if visit.query("q").is_some() || wanted.offset > 0 {
         return empty("Nothing found", &html! { "No opt-out matches." }, None);
     }
-    empty("Nobody has opted out", &html! { "Whoever texts STOP appears here." }, None)
+    empty("Nobody has opted out", &html! { "People who text STOP appear here." }, None)
 }
 
 /// Opt-outs are paged by position.

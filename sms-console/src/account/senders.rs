@@ -41,7 +41,7 @@ async fn list(visit: AccountVisit) -> Outcome {
         div #senders data-live="30" {
             @if names.is_empty() {
                 (empty("No sender names yet", &html! {
-                    "People see a sender name in the place of a number, and cannot answer it."
+                    "People see a sender name instead of a number, and cannot reply to it."
                 }, None))
             } @else {
                 (rows(&names))
@@ -106,7 +106,7 @@ impl Typed<'_> {
         let value = Field::text("value", "Name").required().longest(*VALUE_CHARACTERS.end());
         let value = value.hint("3 to 11 letters, digits, spaces and & . _ -").value(self.value);
         let purpose = Field::text_area("purpose", "What you use it for", 4).required();
-        let purpose = purpose.hint("It helps whoever reviews it.").longest(MAX_REMARK);
+        let purpose = purpose.hint("It helps the reviewer.").longest(MAX_REMARK);
         let fields = html! {
             input type="hidden" name="key" value=(self.key);
             (value.trouble(troubles.get("value")))

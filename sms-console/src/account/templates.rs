@@ -67,7 +67,7 @@ fn found(visit: &Visit, templates: &ListPage<Template>) -> Markup {
     if visit.query("q").is_some() {
         return empty("Nothing found", &html! { "No template matches." }, None);
     }
-    let text = html! { "Keep texts here that you send again and again." };
+    let text = html! { "Save texts here that you send often." };
     empty("No templates yet", &text, None)
 }
 

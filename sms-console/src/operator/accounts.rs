@@ -89,7 +89,7 @@ impl Typed {
         let name = Field::text("name", "Name").required().longest(MAX_NAME).value(&*self.name);
         let states = [("pending", "Pending: test keys only"), ("active", "Active: may send")];
         let status = Field::select("status", "State", states).value(self.status.as_str());
-        let credits = Field::input("credits", "Credits to begin with", "number").step("1");
+        let credits = Field::input("credits", "Starting credits", "number").step("1");
         let fields = html! {
             input type="hidden" name="key" value=(key);
             (name.trouble(troubles.get("name")))

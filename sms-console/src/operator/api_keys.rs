@@ -41,7 +41,7 @@ pub(super) fn places() -> Vec<Place> {
 /// The keys of the account whose page is at `path`.
 pub(super) fn rows(keys: &[KeyRecord], path: &str, csrf: &str) -> Markup {
     if keys.is_empty() {
-        let text = html! { "The account’s programs and people need one." };
+        let text = html! { "The account’s programs and people need a key." };
         return empty("No keys yet", &text, None);
     }
     let columns = [
@@ -76,7 +76,7 @@ fn revocation(key: &KeyRecord, path: &str, csrf: &str) -> Markup {
         id: &dialog,
         title: &format!("Revoke the key “{name}”?"),
         text: html! {
-            p { "It stops working at once, and whoever is signed in with it is signed out." }
+            p { "It stops working at once, and everybody signed in with it is signed out." }
         },
         action: "Revoke the key",
         kind: Kind::Danger,
@@ -153,7 +153,7 @@ async fn create(visit: OperatorVisit) -> Outcome {
 fn made_page(made: &ApiKeyMade, path: &str) -> Page {
     let content = match made {
         ApiKeyMade::Now(made) => html! {
-            (notice(Notice::Warn, &html! { p { "Copy it now: it is shown this once." } }))
+            (notice(Notice::Warn, &html! { p { "Copy it now: it is shown only once." } }))
             div.code {
                 pre tabindex="0" role="group" aria-label="API key" { code { (made.key.reveal()) } }
             }
@@ -163,7 +163,7 @@ fn made_page(made: &ApiKeyMade, path: &str) -> Page {
             (notice(Notice::Warn, &html! {
                 p {
                     "The key …" (record.last_four) " was made, and has been shown already. "
-                    "If nobody copied it, revoke it and make another."
+                    "If you have not copied it, revoke it and create another."
                 }
             }))
             div.actions { (link("Back to the account", path).kind(Kind::Main)) }

@@ -84,7 +84,7 @@ impl Typed {
         let fields = html! {
             input type="hidden" name="key" value=(key);
             (amount.value(&*self.amount).trouble(troubles.get("amount")))
-            (note.hint("An invoice’s number.").value(&*self.note).trouble(troubles.get("note")))
+            (note.hint("An invoice number, say.").value(&*self.note).trouble(troubles.get("note")))
         };
         let path = address(account.id);
         let buttons = [link("Go back", &*path), submit("Change the balance").kind(Kind::Main)];

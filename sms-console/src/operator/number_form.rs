@@ -98,7 +98,7 @@ impl NumberForm {
         let rental = Field::input("rental_credits", rental, "number").step("1");
         let rental = rental.hint("The first is taken at once. A shared number has none.");
         let route = Field::text("route", "Route").optional().value(&*self.route);
-        let force = Field::check("force", "Add it although another holder released it lately");
+        let force = Field::check("force", "Add it even if another holder released it recently");
         html! {
             (phone.trouble(troubles.get("phone_number")))
             (account.trouble(troubles.get("account_id")))

@@ -47,7 +47,7 @@ async fn list(visit: OperatorVisit) -> Outcome {
         (head("Numbers").actions(html! { (add) }))
         div #numbers data-live="10" {
             @if numbers.is_empty() {
-                (empty("No numbers yet", &html! { "Messages need a number to go from." }, None))
+                (empty("No numbers yet", &html! { "Messages are sent from a number." }, None))
             } @else {
                 (rows(&visit, &numbers, &accounts))
             }
@@ -108,7 +108,7 @@ fn actions(number: &Number, csrf: &str) -> Markup {
         id: &dialog,
         title: &format!("Release {shown}?"),
         text: html! { p {
-            "Nothing is sent from it any more. For 30 days it cannot be given to another account."
+            "No more messages are sent from it. For 30 days no other account can have it."
         } },
         action: "Release the number",
         kind: Kind::Danger,

@@ -54,7 +54,7 @@ async fn page(
 ) -> Result<Page, Trouble> {
     let numbers = visit.operator().number_list().await?;
     let content = html! {
-        (head("Sandbox").lead("Act as a network would, and let time pass."))
+        (head("Sandbox").lead("Simulate the network, and move the clock."))
         div.columns {
             (typed.card(visit.csrf(), &numbers, problems, troubles))
             (clock(visit))

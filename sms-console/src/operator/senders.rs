@@ -163,7 +163,7 @@ fn rejection(name: &SenderName, id: &str, which: Which, csrf: &str) -> Markup {
 
 fn reason_field() -> Field<'static> {
     let field = Field::text_area("reason", "Reason", 3).required();
-    field.hint("The account reads it.").longest(MAX_REMARK)
+    field.hint("The account can read it.").longest(MAX_REMARK)
 }
 
 async fn approve(visit: OperatorVisit) -> Outcome {

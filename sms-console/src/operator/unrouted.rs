@@ -20,13 +20,13 @@ pub(super) fn places() -> Vec<Place> {
 
 async fn list(visit: OperatorVisit) -> Outcome {
     let texts = visit.operator().unrouted_list(page_request(&visit)).await?;
-    let lead = "They came in on a shared number from somebody whom no account has texted lately.";
+    let lead = "People sent these to a shared number, and no account has messaged them recently.";
     let content = html! {
         (head("Unrouted messages").lead(lead))
         div #unrouted data-live="10" {
             @if texts.items.is_empty() {
                 (empty("Nothing is unrouted", &html! {
-                    "Every message that came in found its account."
+                    "Every inbound message has reached an account."
                 }, None))
             } @else {
                 (rows(&texts.items))

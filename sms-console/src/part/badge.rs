@@ -51,7 +51,7 @@ pub fn status_badge(status: &str) -> Markup {
 pub fn reason(code: &str) -> String {
     let words = match code {
         "opted_out" => "The person has opted out.",
-        "expired" => "The network did not take it in time.",
+        "expired" => "The network did not accept it in time.",
         "rejected_by_network" => "The network refused it.",
         "unknown_subscriber" => "The number is not in use.",
         "absent_subscriber" => "The phone was switched off or out of reach.",
@@ -62,7 +62,7 @@ pub fn reason(code: &str) -> String {
         "invalid_number" => "This is not a phone number.",
         "unsupported_destination" => "Only UK numbers can be texted.",
         "not_mobile" => "This is not a mobile number.",
-        "duplicate" => "It is in the list more than once, and is texted once.",
+        "duplicate" => "It is in the list more than once, and gets one message.",
         "too_long" => "The text is too long for this person.",
         "empty_body" => "The text is empty for this person.",
         other => return worded(other),

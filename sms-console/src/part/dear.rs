@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_has_a_name() {
+    fn invisible_characters_have_a_name() {
         assert_eq!(named('\t'), "a tab");
         assert_eq!(named('’'), "“’”");
     }

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_beside_the_field_and_is_read_with_it() {
+    fn an_error_is_shown_beside_its_field_and_read_out_with_it() {
         let shown =
             Field::text("name", "Name").value("a<b").hint("Any").trouble(Some("Too short."));
         let shown = shown.render().into_string();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_shows_which_is_chosen() {
+    fn a_choice_shows_the_chosen_option() {
         let field = Field::select("status", "State", [("", "Any"), ("sent", "Sent")]).value("sent");
         let shown = field.render().into_string();
         assert!(shown.contains("<option value=\"sent\" selected>Sent</option>"), "{shown}");

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_position_is_not_read_as_one() {
+    fn an_invalid_position_is_refused() {
         for text in ["", "0", "evt_01k9z1f7q8e2v5n3r4t6w8y0ac", "01k9z1f7q8e2v5n3r4t6w8y0ac"] {
             assert_eq!(text.parse::<Position>(), Err(NotAPosition), "{text}");
         }

@@ -75,7 +75,7 @@ impl Sms {
     async fn note_use(&self, record: &KeyRecord, now: Timestamp) {
         let KeyRecord { account, id, .. } = *record;
         if let Err(error) = self.store().api_key_used(account, id, now).await {
-            tracing::warn!(error = %causes(&error), "the use of an API key could not be noted");
+            tracing::warn!(error = %causes(&error), "the use of an API key could not be recorded");
         }
     }
 }

@@ -93,8 +93,8 @@ request_body! {
         given name: String = text().min(1).max(MAX_NAME);
         /// The new status: approves or suspends the account.
         given status: AccountStatus = choice();
-        /// Its new share of what leaves while the messages of several accounts wait: with 3, three
-        /// times what an account with 1 gets.
+        /// The account's new share of a route while messages of several accounts wait: with 3, it
+        /// sends three times as many as an account with 1.
         given share: u64 = count(1..=MAX_SHARE);
         /// New settings. Absent settings stay as they are.
         optional settings: SettingsInput = object();

@@ -144,7 +144,8 @@ impl InboundApi {
 
     /// List messages that belong to no account
     ///
-    /// Newest first. Nobody has the number that they were sent to.
+    /// Newest first. Their number belongs to no account, or it is shared and no account has
+    /// messaged the sender in the last 30 days.
     #[oai(path = "/unrouted", method = "get", operation_id = "unrouted_list")]
     async fn unrouted(
         &self,

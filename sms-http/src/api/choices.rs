@@ -42,7 +42,7 @@ choices! {
     ErrorCode: "ReceiptErrorCode", OF_RECEIPTS, "Why a message was not delivered.";
     EventType: "EventType", Self::SUBSCRIBABLE, "A kind of event.";
     Fitness: "RouteState", Self::ALL, "Whether a route accepts messages.";
-    Lane: "Priority", Self::ALL, "Whether somebody waits for a message.";
+    Lane: "Priority", Self::ALL, "Whether a person waits for the message.";
     MessageStatus: "MessageStatus", Self::ALL, "The status of a message.";
     Mode: "KeyKind", Self::ALL, "What a key sends: real messages, or simulated ones.";
     OptOutSource: "OptOutSource", Self::ALL, "How a number was opted out.";

@@ -216,7 +216,7 @@ pub(crate) struct ContactShape {
     notes: Option<String>,
     /// Your custom fields.
     custom: CustomShown,
-    /// Whether the number has opted out, so it gets no messages.
+    /// Whether the number has opted out. Such a number gets no messages.
     opted_out: bool,
     /// When it was created.
     created_at: Moment,

@@ -59,7 +59,7 @@ struct ThreadShape {
     contact_number: String,
     /// The saved contact with this number; null if there is none.
     contact: Option<ContactShape>,
-    /// Whether the number has opted out, so it gets no messages.
+    /// Whether the number has opted out. Such a number gets no messages.
     opted_out: bool,
     /// The newest 200 messages, oldest first.
     messages: Vec<MessageShape>,

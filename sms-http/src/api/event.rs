@@ -58,8 +58,8 @@ fn about(kind: EventType) -> About {
             "MessageFailedEvent",
             "Message",
             "A message failed or could not be delivered",
-            "See `data.status` and `data.error_code`. A message with the status `failed` never \
-             left and was refunded. One with `undelivered` stays charged.",
+            "See `data.status` and `data.error_code`. A message with the status `failed` was never \
+             sent and was refunded. One with `undelivered` stays charged.",
         ),
         EventType::MessageReceived => (
             "MessageReceivedEvent",
@@ -138,8 +138,8 @@ fn item(kind: EventType, schema: &str, summary: &str, description: &str) -> Valu
         },
         "responses": {
             "2XX": {
-                "description": "You have the event. Answer within 8 seconds; anything else is \
-                                retried after 1, 5, 30, 120, 360 and 720 minutes.",
+                "description": "You have received the event. Answer within 8 seconds. Otherwise \
+                                the delivery is retried after 1, 5, 30, 120, 360 and 720 minutes.",
             },
         },
     } })
@@ -218,7 +218,7 @@ fn data_schemas() -> Map<String, Value> {
     });
     let choices = ["Message", "OptOut", "LinkClick"].map(reference);
     let any = json!({
-        "description": "What an event is about, by its type: a message, an opt-out, or a click.",
+        "description": "The subject of an event, by its type: a message, an opt-out or a click.",
         "anyOf": choices,
     });
     let schemas = [("LinkClick", click), ("WebhookTestData", test), (DATA_SCHEMA, any)];

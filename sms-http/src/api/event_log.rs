@@ -106,18 +106,18 @@ impl EventApi {
 impl EventApi {
     /// List events
     ///
-    /// What happened to the account in the last 30 days (the operator may keep more or less),
-    /// whether or not it has webhook endpoints. Newest first; with `after` oldest first, from that
-    /// position on. Whoever goes on with `meta.next_cursor`, and then with the `position` of the
-    /// last event as `after`, misses no event and sees none twice. With `types` a page may have
-    /// fewer events than `limit` although there are more: go on while `next_cursor` is not null.
+    /// The account's events of the last 30 days (the operator may keep more or fewer), with or
+    /// without webhook endpoints. Newest first; with `after`, oldest first from that position. A
+    /// client that follows `meta.next_cursor`, and then passes the `position` of the last event as
+    /// `after`, misses no event and sees none twice. With `types` a page may have fewer events than
+    /// `limit` although there are more: continue while `next_cursor` is not null.
     #[oai(path = "/", method = "get", operation_id = "event_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
         /// Only events of these types, separated by commas.
         types: QueryParam<EventTypes>,
-        /// Only what came after the event with this `position`, oldest first.
+        /// Only events after the one with this `position`, oldest first.
         after: QueryParam<Option<PositionText>>,
         /// The most events per page.
         limit: QueryParam<Limit>,
@@ -147,23 +147,23 @@ impl EventApi {
 
     /// Follow events
     ///
-    /// The events as they happen, as [server-sent
+    /// Streams events as they happen, as [server-sent
     /// events](https://html.spec.whatwg.org/multipage/server-sent-events.html): `id` is the
-    /// position, `event` the type, and `data` the event as the list shows it. From now on, or after
-    /// the position of `Last-Event-ID` or `after`. Whoever connects again with the last `id`, as
-    /// every `EventSource` does, misses no event and sees none twice. A comment line comes every
-    /// 15 seconds. The last event is `stream.ended`: its `reason` is `server_stopping`,
-    /// `reader_too_slow`, `key_revoked`, `account_suspended` or `unavailable`, and its `after` the
-    /// position to go on from. A key can have 10 streams at once.
+    /// position, `event` the type, and `data` the event as in the list. The stream begins now, or
+    /// after the position in `Last-Event-ID` or `after`. A client that reconnects with the last
+    /// `id`, as every `EventSource` does, misses no event and sees none twice. A comment line comes
+    /// every 15 seconds. The last event is `stream.ended`: its `reason` is `server_stopping`,
+    /// `reader_too_slow`, `key_revoked`, `account_suspended` or `unavailable`, and its `after` is
+    /// the position to continue from. A key can have 10 streams at once.
     #[oai(path = "/stream", method = "get", operation_id = "event_stream")]
     async fn stream(
         &self,
         caller: Data<&Caller>,
         /// Only events of these types, separated by commas.
         types: QueryParam<EventTypes>,
-        /// Only what comes after the event with this `position`. From now on by default.
+        /// Only events after the one with this `position`; by default, events from now on.
         after: QueryParam<Option<PositionText>>,
-        /// The last `id` that the client has seen. It goes before `after`.
+        /// The last `id` that the client has seen. It takes precedence over `after`.
         #[oai(name = "Last-Event-ID")]
         last_event_id: HeaderParam<Option<PositionText>>,
     ) -> Result<Streamed, Failing<Suspended>> {
@@ -178,7 +178,7 @@ impl EventApi {
 
     /// Get an event
     ///
-    /// The event as webhook endpoints were sent it, and its position.
+    /// The event as webhook endpoints receive it, and its position.
     #[oai(path = "/:id", method = "get", operation_id = "event_get")]
     async fn get(
         &self,

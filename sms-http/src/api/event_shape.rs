@@ -25,8 +25,8 @@ pub(super) struct EventShape {
     created_at: Moment,
     /// What the event is about.
     data: DataShape,
-    /// Where the event is in the account's log; it never changes. Pass it as `after` to read what
-    /// came later.
+    /// The event's position in the account's log; it never changes. Pass it as `after` to read
+    /// later events.
     position: String,
 }
 

@@ -160,7 +160,7 @@ fn pages(
                     Ok(page) => (page.next, rows, page),
                     Err(error) => {
                         // The status is sent already, so only a broken stream can signal the error.
-                        tracing::warn!(error = %causes(&error), "an export broke off");
+                        tracing::warn!(error = %causes(&error), "an export failed and was cut off");
                         let cut = std::io::Error::other("the export broke off");
                         return Some((Err(cut), (account, filter, Progress::Done)));
                     }

@@ -51,11 +51,11 @@ fn check_phone(phone: &str) -> Result<(), Mistake> {
 struct OptOutShape {
     /// The number in E.164.
     phone: String,
-    /// How it came to be opted out.
+    /// How the number was opted out.
     source: Named<OptOutSource>,
     /// Your own note; null if there is none.
     note: Option<String>,
-    /// When it opted out.
+    /// When the number was opted out.
     created_at: Moment,
 }
 

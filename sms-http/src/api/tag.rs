@@ -13,7 +13,7 @@ pub enum Tag {
     Campaigns,
     /// The address book.
     Contacts,
-    /// What happened to the account, with or without webhooks.
+    /// The account's events, with or without webhooks.
     Events,
     /// Tracked links.
     Links,

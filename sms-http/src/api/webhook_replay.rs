@@ -1,4 +1,4 @@
-//! `/webhooks/{id}/replay`: sends an endpoint again what it missed.
+//! `/webhooks/{id}/replay`: sends an endpoint the events that it missed.
 
 use chrono::{DateTime, Utc};
 use poem::web::Data;
@@ -23,16 +23,16 @@ use crate::web::param::HeaderParam;
 use crate::web::path_param::PathParam;
 
 request_body! {
-    /// What to send again: a beginning, `after` or `from`, and what limits it.
+    /// The events to send again: begin with `after` or `from`; `to` and `types` limit them.
     struct WebhookReplayInput as "WebhookReplayInput" {
-        /// What came after the event with this `position` or `id`. Either this or `from`.
+        /// Begin after the event with this `position` or `id`. Give either this or `from`.
         optional after: String = text().checked(check_after),
             example "00000000000050000000000001";
-        /// What happened at this time or later. Either this or `after`.
+        /// Begin with the first event at this time or later. Give either this or `after`.
         optional from: DateTime<Utc> = date_time(), example "2026-11-21T07:00:00Z";
-        /// Only what happened before this time; all there is by now by default.
+        /// Only events before this time; by default, all events up to now.
         optional to: DateTime<Utc> = date_time(), example "2026-11-21T09:00:00Z";
-        /// Only events of these types, which the endpoint subscribes to; all of them by default.
+        /// Only these types; by default, all types that the endpoint subscribes to.
         optional types: Vec<EventType> = list(choice()).min(1), example ["message.failed"];
     }
 }
@@ -73,12 +73,12 @@ fn request(input: WebhookReplayInput, errors: &mut FieldErrors) -> ReplayRequest
 /// A replay that began.
 #[derive(Debug, Object)]
 struct WebhookReplay {
-    /// How many events are sent again, at most 100,000. Those that wait for the endpoint already
-    /// are among them, and are not sent twice.
+    /// The number of events to send, at most 100,000. It includes events whose delivery already
+    /// waits for the endpoint; these are not sent twice.
     events: u64,
     /// The `position` of the last of them, or how far the log was read; null if there is none.
     position: Option<String>,
-    /// Whether there are more. Once these are sent, go on with `position` as `after`.
+    /// Whether there are more events. Once these are sent, call again with `position` as `after`.
     has_more: bool,
 }
 
@@ -105,11 +105,11 @@ impl WebhookReplayApi {
 impl WebhookReplayApi {
     /// Replay events
     ///
-    /// Sends the endpoint again what the event log has for it: what it missed because it was
-    /// disabled or did not exist yet, or what you lost. At most 100,000 events, oldest first, 50 at
-    /// a time and some 200 a second, whenever nothing else is due for the endpoint: a new event
-    /// waits for 50 at most. After 10 failures in a row it goes on once nothing waits for the
-    /// endpoint. Each event has a new delivery, and the id and the bytes that it had at first.
+    /// Sends events of the log to the endpoint again: those that it missed while it was disabled or
+    /// did not exist yet, or those that you lost. At most 100,000 events, oldest first, 50 at a
+    /// time and about 200 a second, while no other delivery to the endpoint is due: a new event
+    /// waits for 50 at most. After 10 failures in a row the replay continues once no delivery waits
+    /// for the endpoint. Each event keeps its id and its bytes, and has a new delivery.
     #[oai(path = "/:id/replay", method = "post", operation_id = "webhook_replay")]
     async fn replay(
         &self,

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn over_https_only_this_host_can_have_set_the_cookie_that_counts() {
+    fn over_https_no_other_host_can_set_the_cookie() {
         let over_https = SessionCookie::of_accounts(Over::Https);
         assert_eq!(found(over_https, &[&format!("sms_console={TOKEN}")]), None);
         let own = format!("__Host-sms_console={TOKEN}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_listeners_of_one_host_keep_apart_whose_session_it_is() {
+    fn each_listener_of_a_host_has_its_own_cookie() {
         let operator = SessionCookie::of_operator(Over::Http);
         assert_eq!(found(operator, &[&format!("sms_console={TOKEN}")]), None);
         assert_eq!(found(operator, &[&format!("sms_operator={TOKEN}")]).as_deref(), Some(TOKEN));

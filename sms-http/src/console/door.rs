@@ -25,10 +25,10 @@ const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 pub(super) const WRONG_CSRF: ErrorCode = ErrorCode {
     code: "csrf_token_invalid",
     status: StatusCode::FORBIDDEN,
-    meaning: "The request changes something by the cookie of the console, and `X-CSRF-Token` is \
-              missing or belongs to another session.",
-    remedy: "Send the `csrf` of `GET /console/session`. The console does so after a reload.",
-    message: "the X-CSRF-Token is missing or of another session: reload the page",
+    meaning: "The request changes data with the console's cookie, but `X-CSRF-Token` is missing or \
+              belongs to another session.",
+    remedy: "Send the `csrf` of `GET /console/session`. In the console, reload the page.",
+    message: "the X-CSRF-Token is missing or belongs to another session: reload the page",
     details: no_details,
 };
 
@@ -36,7 +36,7 @@ pub(super) const WRONG_CSRF: ErrorCode = ErrorCode {
 pub(super) const WRONG_SESSION: ErrorCode = ErrorCode {
     code: "wrong_session",
     status: StatusCode::FORBIDDEN,
-    meaning: "The operator is signed in to the console and asked for what belongs to an account.",
+    meaning: "The operator is signed in to the console and requested the data of an account.",
     remedy: "Sign in with an API key of the account.",
     message: "this session is the operator's: sign in with an API key of the account",
     details: no_details,
@@ -44,7 +44,8 @@ pub(super) const WRONG_SESSION: ErrorCode = ErrorCode {
 
 /// 401: nobody is signed in.
 pub(super) fn signed_out() -> ApiError {
-    ApiError::unauthorized().with_message("nobody is signed in, or the session is over: sign in")
+    let message = "you are not signed in, or your session has ended: sign in";
+    ApiError::unauthorized().with_message(message)
 }
 
 /// Refuses a change that does not bring the token of its session.

@@ -16,8 +16,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(super) const FOREIGN: ErrorCode = ErrorCode {
     code: "foreign_origin",
     status: StatusCode::FORBIDDEN,
-    meaning: "The request changes something by the cookie of the console, and did not come from a \
-              page of this server.",
+    meaning: "The request changes data with the console's cookie, but did not come from a page of \
+              this server.",
     remedy: "Use the console itself, or call the API with a key. Behind a proxy that changes \
              `Host`, set `SMS_PUBLIC_URL`.",
     message: "the request did not come from a page of this server",
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_this_server_are_its_own() {
+    fn only_pages_of_this_server_count_as_its_own() {
         let site = Site::of("https://Sms.Example.com/below");
         let host = ("host", "127.0.0.1:8080");
         for (lines, is_own) in [
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_url_pages_of_the_host_alone_are_own() {
+    fn without_a_public_url_only_pages_of_the_host_count_as_own() {
         let site = Site::without_url();
         for (origin, is_own) in [("http://10.0.0.5:9090", true), ("http://10.0.0.5", false)] {
             let headers = headers(&[("host", "10.0.0.5:9090"), ("origin", origin)]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_for_https_where_people_come_by_https() {
+    fn the_cookie_is_secure_if_the_public_url_or_the_page_is_https() {
         let origin = |origin| headers(&[("origin", origin)]);
         let (public, local) = (Site::of("https://sms.example.com"), Site::of("http://127.0.0.1:1"));
         assert_eq!(public.over(&headers(&[])), Over::Https);

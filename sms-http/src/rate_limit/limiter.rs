@@ -154,7 +154,10 @@ impl RateLimiter {
         let now = self.now();
         // Many keys may wait when the database fails. The first one reports it.
         if self.away_until.swap(now.saturating_add(PAUSE_AFTER_FAILURE), Ordering::Relaxed) <= now {
-            tracing::warn!(error, "this server counts requests alone for a second");
+            tracing::warn!(
+                error,
+                "the shared rate limit failed: this server counts alone for a second"
+            );
         }
         None
     }

@@ -74,9 +74,9 @@ fn kept(keeping: Keeping<'_>) -> String {
     match keeping {
         Keeping::Memory => "in memory: lost when the server stops".to_owned(),
         Keeping::File(data) => {
-            format!("{}: what is answered is on disk", data.database().display())
+            format!("{}: every answered request is on disk", data.database().display())
         }
-        Keeping::Postgres(_) => "in PostgreSQL: what is answered is on disk".to_owned(),
+        Keeping::Postgres(_) => "in PostgreSQL: every answered request is on disk".to_owned(),
     }
 }
 

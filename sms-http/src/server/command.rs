@@ -42,7 +42,7 @@ pub enum Command {
     Clock(ClockCommand),
     /// Apply the pending migrations to DATABASE_URL, then exit
     Migrate,
-    /// Copy the data in SMS_DATA_DIR to a new file, also while a server uses it
+    /// Copy the data in SMS_DATA_DIR to a new file, even while a server uses it
     Backup {
         /// The file to write; it must not exist
         file: PathBuf,
@@ -52,7 +52,7 @@ pub enum Command {
         /// The backup
         file: PathBuf,
     },
-    /// Copy everything from one store to another, verify it, and go on if it was interrupted
+    /// Copy everything from one store to another, verify it, and continue if it was interrupted
     ///
     /// Stop all servers on both stores first. The target must be empty, or hold the beginning of
     /// the same copy. A server does not open a target before its copy is complete and verified.

@@ -44,16 +44,16 @@ pub struct Settings {
         default_value_t = false, action = clap::ArgAction::Set
     )]
     pub metrics_public: bool,
-    /// Create a demo account with credits, keys and numbers, and print how to use it. If set, and
-    /// the store is new and no database, the account has a month of history [default: true in
-    /// memory and in a new SMS_DATA_DIR, but without history; else false]
+    /// Create a demo account with credits, keys and numbers, and print how to use it. If set, the
+    /// account of a new file or memory store also has a month of history [default: true in memory
+    /// and in a new SMS_DATA_DIR, but without history; else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
     /// Serve the console in the browser, under /console [default: true]
     #[arg(long, env = "SMS_CONSOLE", num_args = 0..=1, default_missing_value = "true")]
     pub console: Option<bool>,
-    /// Serve the console's files from this folder, for those who work on them [default: those in
-    /// the program]
+    /// Serve the console's files from this folder, to develop them [default: the files in the
+    /// program]
     #[arg(long, env = "SMS_CONSOLE_DIR")]
     pub console_dir: Option<PathBuf>,
     /// Run on a clock that the operator can advance; only in memory, and only with the route
@@ -67,11 +67,11 @@ pub struct Settings {
     #[arg(long, env = "SMS_PUBLIC_URL")]
     pub public_url: Option<String>,
     /// Addresses and networks of your reverse proxies, such as 192.0.2.7,10.0.0.0/8. Only their
-    /// X-Forwarded-For says the address of a client [default: none]
+    /// X-Forwarded-For is trusted [default: none]
     #[arg(long, env = "SMS_TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: TrustedProxies,
-    /// Connections allowed at once from one client address; 0 for no bound. Those of
-    /// SMS_TRUSTED_PROXIES have none [default: a quarter of all connections]
+    /// Connections allowed at once from one client address; 0 for no limit. Addresses in
+    /// SMS_TRUSTED_PROXIES have no limit [default: a quarter of all connections]
     #[arg(long, env = "SMS_CONNECTIONS_PER_ADDRESS")]
     pub connections_per_address: Option<usize>,
     /// Requests per second allowed for one API key
@@ -96,29 +96,29 @@ pub struct Settings {
     /// How long a webhook endpoint may take to answer, 100ms to 25s
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
-    /// How many days events are kept in the log of their account, 1 to 3650
+    /// Days to keep events in the log of their account, 1 to 3650
     #[arg(
         long, env = "SMS_EVENTS_KEPT_DAYS", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(1..=3650)
     )]
     pub events_kept_days: u32,
     /// Name servers that resolve the hosts of webhook endpoints: addresses with or without a port,
-    /// and commas between them [default: those of /etc/resolv.conf]
+    /// separated by commas [default: those in /etc/resolv.conf]
     #[arg(long, env = "SMS_DNS_SERVERS", value_delimiter = ',', value_parser = name_server)]
     pub dns_servers: Vec<SocketAddr>,
-    /// Keys that seal webhook secrets in the database, as id:BASE64 with commas between keys: the
-    /// first one seals, all of them open. A key is 32 bytes, as `openssl rand -base64 32` prints
-    /// [default: secrets are stored in plain text]
+    /// Keys that encrypt webhook secrets in the database, as id:BASE64, separated by commas: the
+    /// first one encrypts, all of them decrypt. A key is 32 bytes, as `openssl rand -base64 32`
+    /// prints [default: secrets are stored in plain text]
     #[arg(long, env = "SMS_SECRET_KEY", hide_env_values = true)]
     pub secret_key: Option<Hidden>,
     /// Names of the routes for live messages. The first is the default; while a route is down, the
     /// next one carries its messages. `simulator` is built in. Any other name is an SMPP route with
-    /// settings of its own, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
+    /// its own settings, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
     #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
     pub routes: Vec<String>,
-    /// Folder for the journal of hand-overs, one for each server, so that a server that is killed
-    /// and started again sends fewer messages twice [default: SMS_DATA_DIR/journal with the file
-    /// store, else no journal]
+    /// Folder for the journal of hand-overs, one for each server. With it, a server that is killed
+    /// and restarted sends fewer messages twice [default: SMS_DATA_DIR/journal with the file store,
+    /// else no journal]
     #[arg(long, env = "SMS_JOURNAL_DIR")]
     pub journal_dir: Option<PathBuf>,
     /// Log filter, such as `info` or `sms_http=debug,warn`
@@ -132,7 +132,7 @@ pub struct Settings {
 /// A store that needs no database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StoreKind {
-    /// A file in SMS_DATA_DIR: what was answered survives.
+    /// A file in SMS_DATA_DIR: every answered request survives.
     File,
     /// Memory: nothing outlives the server.
     Memory,
@@ -197,7 +197,7 @@ pub enum SettingsRefused {
     #[error("SMS_SANDBOX and DATABASE_URL are both set: a sandbox runs in memory only; unset one")]
     SandboxNeedsMemory,
     /// Real networks do not go by the clock of a sandbox.
-    #[error("SMS_SANDBOX is set: a sandbox takes no route but simulator; check SMS_ROUTES")]
+    #[error("SMS_SANDBOX is set: a sandbox supports only the route simulator; check SMS_ROUTES")]
     SandboxNeedsSimulator,
     /// The settings of the routes are invalid.
     #[error(transparent)]

@@ -242,7 +242,7 @@ impl<T: ToJSON, M: Meta> ApiResponse for CreatedOrNot<T, M> {
     fn meta() -> MetaResponses {
         MetaResponses {
             responses: vec![
-                described::<T, M>(200, "It existed already, or a retry made it earlier"),
+                described::<T, M>(200, "It existed already, or this request is a retry"),
                 described::<T, M>(201, "Created"),
             ],
         }

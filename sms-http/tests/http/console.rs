@@ -25,7 +25,7 @@ fn named_in(page: &Reply, ending: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_first_page_is_found_from_the_root() {
+async fn the_root_redirects_to_the_first_page() {
     let rig = Rig::new().await;
     let root = page(&rig, "/").send().await.assert(303);
     assert_eq!(root.header("location"), "/console");
@@ -39,7 +39,7 @@ async fn the_first_page_is_found_from_the_root() {
 }
 
 #[tokio::test]
-async fn pages_are_kept_nowhere_and_their_files_for_ever() {
+async fn pages_are_never_cached_and_their_files_always() {
     let rig = Rig::new().await;
     let html = page(&rig, SIGN_IN).send().await.assert(200);
     assert_eq!(html.header("cache-control"), "no-store");
@@ -54,7 +54,7 @@ async fn pages_are_kept_nowhere_and_their_files_for_ever() {
 }
 
 #[tokio::test]
-async fn files_are_compressed_for_whoever_can_read_that() {
+async fn files_are_compressed_for_browsers_that_accept_gzip() {
     let rig = Rig::new().await;
     let html = page(&rig, SIGN_IN).send().await;
     for path in [named_in(&html, "/icon.svg"), named_in(&html, "/console.css")] {
@@ -68,7 +68,7 @@ async fn files_are_compressed_for_whoever_can_read_that() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_no_page() {
+async fn a_missing_file_is_no_page() {
     let rig = Rig::new().await;
     let html = page(&rig, SIGN_IN).send().await;
     let folder = named_in(&html, "/icon.svg").replace("/icon.svg", "");
@@ -88,7 +88,7 @@ async fn a_file_that_is_not_there_is_no_page() {
 }
 
 #[tokio::test]
-async fn who_is_signed_out_is_led_to_sign_in_and_told_so_when_a_form_was_open() {
+async fn a_request_without_a_session_leads_to_the_sign_in_which_mentions_a_lost_form() {
     let rig = Rig::new().await;
     for (method, path, to) in [
         (Method::GET, "/console/inbox?q=a", "next=%2Fconsole%2Finbox%3Fq%3Da"),
@@ -181,7 +181,7 @@ async fn the_page_can_do_what_a_program_with_its_key_can() {
 }
 
 #[tokio::test]
-async fn a_session_goes_by_the_clock_of_the_world_and_not_of_the_sandbox() {
+async fn a_session_uses_the_real_clock_and_not_the_sandboxs() {
     let rig = Rig::new().await;
     let browser = Browser::sign_in(&rig, TOKEN).await;
     let clock = rig.operator().post("/clock", json!({ "advance_seconds": 86_400 })).await;
@@ -203,7 +203,7 @@ async fn accounts_see_neither_each_other_nor_the_operators_side() {
 }
 
 #[tokio::test]
-async fn the_cookie_means_nothing_to_the_apis_and_a_key_nothing_to_the_console() {
+async fn the_apis_ignore_the_cookie_and_the_console_ignores_keys() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
@@ -243,7 +243,7 @@ async fn a_change_needs_the_token_of_its_own_session() {
 }
 
 #[tokio::test]
-async fn a_change_that_another_site_wants_is_refused() {
+async fn a_change_from_another_site_is_refused() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let key = account.live.token.as_ref().unwrap();
@@ -310,7 +310,7 @@ async fn an_import_may_be_as_large_as_in_the_api() {
 }
 
 #[tokio::test]
-async fn without_a_console_nothing_of_it_is_there() {
+async fn without_the_console_none_of_its_paths_exist() {
     let rig = Rig::without_console().await;
     assert_eq!(page(&rig, "/").send().await.assert(303).header("location"), "/docs");
     let account = rig.account(5).await;

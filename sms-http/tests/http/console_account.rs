@@ -46,7 +46,7 @@ async fn prices(browser: &Browser, list: &str) -> Vec<(&'static str, Reply)> {
 }
 
 #[tokio::test]
-async fn whoever_has_a_test_key_is_told_that_it_is_free_wherever_there_is_a_price() {
+async fn every_price_for_a_test_key_says_that_it_is_free() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let list = list(&account, "Regulars").await;
@@ -68,7 +68,7 @@ async fn whoever_has_a_test_key_is_told_that_it_is_free_wherever_there_is_a_pric
 }
 
 #[tokio::test]
-async fn whoever_has_a_test_key_is_not_asked_again_about_a_price() {
+async fn a_test_key_is_not_asked_again_about_a_price() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let text = [("to", "07700 900123"), ("body", "Hello")];
@@ -104,7 +104,7 @@ async fn a_conversation_that_is_too_long_for_a_page_leads_to_its_older_messages(
 }
 
 #[tokio::test]
-async fn whoever_deletes_what_is_gone_is_told_so_on_the_page_of_the_list() {
+async fn deleting_what_is_gone_shows_a_notice_on_the_list() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let browser = browser(&rig, &account.live).await;

@@ -91,5 +91,5 @@ async fn a_download_of_what_no_report_has_packed_is_refused() {
     let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
     let fields = [("packed", "no file")];
     let refused = submit(&browser, "/console/contacts/import/left-out", &fields).await;
-    assert!(refused.assert(400).text().contains("The form did not bring the rows."));
+    assert!(refused.assert(400).text().contains("The form lacks the rows."));
 }

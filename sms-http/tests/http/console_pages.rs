@@ -37,7 +37,7 @@ fn csrf_of(page: &Reply) -> String {
 }
 
 #[tokio::test]
-async fn whoever_is_not_signed_in_is_led_to_signing_in_and_back() {
+async fn signing_in_leads_back_to_the_requested_page() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let key = account.live.token.as_ref().unwrap();
@@ -57,7 +57,7 @@ async fn whoever_is_not_signed_in_is_led_to_signing_in_and_back() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_has_is_refused_in_words() {
+async fn an_unknown_key_is_refused_in_words() {
     let rig = Rig::new().await;
     for key in ["", "cc_live_wrong", &"x".repeat(2_000)] {
         let body = format!("key={key}&next=/console/links");
@@ -117,7 +117,7 @@ async fn the_pages_of_an_account_are_none_of_the_operators() {
 }
 
 #[tokio::test]
-async fn a_change_by_nobody_is_refused_before_its_body_is_read() {
+async fn a_change_without_a_session_is_refused_before_its_body_is_read() {
     let rig = Rig::new().await;
     let asked = form(&rig, "/console/links", "csrf=0").send().await.assert(303);
     let to = "/console/sign-in?expired=1&next=%2Fconsole%2Flinks";
@@ -138,7 +138,7 @@ async fn colours_are_kept_by_the_browser_and_made_by_the_server() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_page_says_so_in_the_frame_of_whoever_is_signed_in() {
+async fn an_address_without_a_page_shows_a_404_page_in_the_consoles_frame() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
     let asked = page(&rig, "/console/nowhere?a=b", "").await.assert(303);

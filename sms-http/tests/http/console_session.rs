@@ -220,7 +220,7 @@ async fn the_hundred_and_first_session_of_a_key_ends_the_first() {
 }
 
 #[tokio::test]
-async fn a_key_signs_in_no_more_often_than_it_may_ask() {
+async fn a_key_signs_in_at_most_at_its_request_rate() {
     let rig = Rig::with_rate(1, 3).await;
     let (account, other) = (rig.account(5).await, rig.account(5).await);
     let mut browsers = Vec::new();
@@ -239,7 +239,7 @@ async fn a_key_signs_in_no_more_often_than_it_may_ask() {
 }
 
 #[tokio::test]
-async fn a_session_is_looked_up_no_more_often_than_it_may_ask() {
+async fn the_rate_of_a_session_is_checked_before_it_is_looked_up() {
     let rig = Rig::with_rate(1, 3).await;
     let (account, other) = (rig.account(5).await, rig.account(5).await);
     let browser = Browser::sign_in(&rig, key(&account)).await;
@@ -258,7 +258,7 @@ async fn a_session_is_looked_up_no_more_often_than_it_may_ask() {
 
 /// Over a socket, as only clients with an address are counted.
 #[tokio::test]
-async fn an_address_signs_in_in_vain_a_bounded_number_of_times() {
+async fn an_address_can_fail_to_sign_in_a_bounded_number_of_times() {
     use crate::socket::Server;
     use sms_http::web::serve::ServeLimits;
 

@@ -38,7 +38,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_log_shows_events_as_webhooks_are_sent_them() {
+async fn the_log_shows_events_as_webhooks_receive_them() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     endpoint(&account, &EVENTS).await;
@@ -62,7 +62,7 @@ async fn the_log_shows_events_as_webhooks_are_sent_them() {
 }
 
 #[tokio::test]
-async fn events_are_kept_without_an_endpoint_and_go_on_from_a_position_oldest_first() {
+async fn events_are_logged_without_an_endpoint_and_read_from_a_position_oldest_first() {
     let rig = Rig::new().await;
     let account = eventful(&rig).await;
     let mut oldest_first = listed(&account, "limit=100").await;

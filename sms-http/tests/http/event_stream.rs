@@ -84,7 +84,7 @@ async fn a_stream_shows_what_happens_from_now_on_as_the_list_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_connects_again_with_the_last_id_misses_nothing_and_sees_nothing_twice() {
+async fn a_client_that_reconnects_with_the_last_id_misses_no_event_and_sees_none_twice() {
     for rig in on_every_store().await {
         let account = rig.account(1_000).await;
         // A reader that has not seen an event yet has an id all the same.
@@ -145,7 +145,7 @@ async fn types_select_events() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_stream_has_a_comment_every_15_seconds_and_says_where_to_go_on() {
+async fn a_quiet_stream_has_a_comment_with_its_position_every_15_seconds() {
     let rig = in_memory().await;
     let account = rig.account(100).await;
     let query = "?types=link.clicked";
@@ -164,7 +164,7 @@ async fn a_quiet_stream_has_a_comment_every_15_seconds_and_says_where_to_go_on()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_takes_nothing_for_10_seconds_is_told_so_and_can_go_on() {
+async fn a_client_that_reads_nothing_for_10_seconds_is_cut_off_and_can_continue() {
     let rig = in_memory().await;
     let account = rig.account(100).await;
     let to: Vec<String> = (0..50).map(|n| format!("+4477009001{n:02}")).collect();
@@ -299,7 +299,7 @@ fn woken_alone() -> StreamLimits {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_this_server_writes_wakes_its_streams_at_once() {
+async fn a_commit_of_this_server_wakes_its_streams_at_once() {
     let rig = in_memory().await;
     let account = rig.account(100).await;
     let mut reader = Reader::open(stream(&account.live, "")).await;
@@ -314,7 +314,7 @@ async fn what_this_server_writes_wakes_its_streams_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_server_writes_wakes_the_streams_of_this_one() {
+async fn a_commit_of_another_server_wakes_the_streams_of_this_one() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let server = async || {

@@ -122,7 +122,7 @@ async fn each_listener_signs_in_its_own_people() {
 
 /// Browsers drop a cookie for HTTPS that comes over HTTP.
 #[tokio::test]
-async fn the_public_url_says_nothing_about_the_operators_listener() {
+async fn the_public_url_does_not_apply_to_the_operators_listener() {
     let server = Process::start(&[
         ("SMS_ADMIN_TOKEN", TOKEN),
         ("SMS_ADMIN_ADDR", "127.0.0.1:0"),

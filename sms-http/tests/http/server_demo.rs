@@ -103,7 +103,7 @@ async fn a_demo_in_a_new_folder_has_its_month_and_a_second_one_does_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_asked_for_a_demo_has_no_history() {
+async fn a_server_without_the_demo_setting_has_no_history() {
     let server = Process::start(&[]);
     assert_eq!(get(&server, "/messages").await, json!([]));
     assert_eq!(get(&server, "/balance").await["credits"], 1_000);

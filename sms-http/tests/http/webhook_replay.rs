@@ -40,7 +40,7 @@ async fn log(account: &Account) -> Vec<(Value, String)> {
 }
 
 #[tokio::test]
-async fn an_endpoint_is_sent_what_happened_before_it_was_made() {
+async fn a_replay_sends_a_new_endpoint_the_events_before_it() {
     let rig = Rig::new().await;
     let (account, path) = late(&rig, 3).await;
     let log = log(&account).await;

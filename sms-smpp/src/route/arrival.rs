@@ -117,7 +117,7 @@ impl Inner {
                 let route = self.name.as_str();
                 tracing::warn!(
                     route, error = %error,
-                    "cannot store a deliver_sm; the SMSC is asked to send it again"
+                    "cannot store a deliver_sm; asking the SMSC to send it again"
                 );
                 answer.later();
             }

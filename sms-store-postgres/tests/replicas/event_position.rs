@@ -90,7 +90,7 @@ async fn write_late(server: &Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_goes_on_from_the_end_of_the_log_misses_nothing_after_a_crash() {
+async fn a_follower_from_the_end_of_the_log_misses_no_event_after_a_crash() {
     sms_test_log::watch();
     let server = Server::start(Durability::Full);
     write_late(&server).await;
@@ -111,7 +111,7 @@ async fn whoever_goes_on_from_the_end_of_the_log_misses_nothing_after_a_crash() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_goes_on_from_the_end_of_the_log_misses_nothing_when_a_standby_takes_over() {
+async fn a_follower_from_the_end_of_the_log_misses_no_event_after_a_failover() {
     sms_test_log::watch();
     let first = Server::start(Durability::Full);
     write_late(&first).await;

@@ -69,7 +69,7 @@ for (const who of /** @type {const} */ ([null, 'live', 'operator', 'test'])) {
   });
 }
 
-test('each page that the server renders is among those that are looked at', async () => {
+test('axe looks at every page that the server renders', async () => {
   const source = new URL('../../../sms-console/src/', import.meta.url);
   const files = (await readdir(source, { recursive: true })).filter((name) => name.endsWith('.rs'));
   const texts = await Promise.all(files.map((name) => readFile(new URL(name, source), 'utf8')));
@@ -93,7 +93,7 @@ test('each page that the server renders is among those that are looked at', asyn
   assert.deepEqual(missing, []);
 });
 
-test('axe finds nothing in a form that comes back with what is wrong', async () => {
+test('axe finds nothing in a form that comes back with errors', async () => {
   const topUp = pages.find((one) => one.name === 'operator-top-up')?.path ?? '';
   /** @type {['live' | 'operator', string, string, string, string][]} */
   const forms = [
@@ -112,7 +112,7 @@ test('axe finds nothing in a form that comes back with what is wrong', async () 
   }
 });
 
-test('axe finds nothing where a message is asked about, nor where it was sent', async () => {
+test('axe finds nothing while a send is confirmed, nor after it', async () => {
   const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
   await signIn(page, server, 'live', '/console/compose');
   await page.getByLabel('Numbers').fill('07700 900123, nonsense');
@@ -126,7 +126,7 @@ test('axe finds nothing where a message is asked about, nor where it was sent', 
   await context.close();
 });
 
-test('axe finds a picture without words, so that what it does not find is not there', async () => {
+test('axe reports an image without alternative text, so it does work', async () => {
   const { page, context } = await pageOpen(browser, server, { bypassCSP: true });
   await page.goto(`${server.base}/console/sign-in`);
   await pageSettled(page);

@@ -48,7 +48,7 @@ job(here, 'a campaign is drafted, priced, launched and watched', 'live', '/conso
     await page.getByText('It goes to 8 people.').waitFor();
     await page.getByText('8 credits', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
-    await page.getByText('Messages that have left: 8 of 8').waitFor();
+    await page.getByText('Messages processed: 8 of 8').waitFor();
     await until(() => page.locator('.stat').filter({ hasText: /^Delivered/ }).innerText(),
       (text) => /\b8\b/.test(text));
     const link = (await server.api('GET', '/links')).data[0];
@@ -56,7 +56,7 @@ job(here, 'a campaign is drafted, priced, launched and watched', 'live', '/conso
     await page.getByRole('link', { name: '1 click' }).waitFor();
   });
 
-job(here, 'a draft that is being written survives a reload, and is gone once it is saved', 'live',
+job(here, 'an unsaved draft survives a reload, and disappears once it is saved', 'live',
   '/console/campaigns/new', async (page, server) => {
     const name = page.getByLabel('Name');
     const message = page.getByRole('textbox', { name: 'Message' });
@@ -72,11 +72,11 @@ job(here, 'a draft that is being written survives a reload, and is gone once it 
     const [campaign] = (await server.api('GET', '/campaigns')).data;
     assert.equal(campaign.body, 'Come - and "bring" the dog');
     await page.goto(`${server.base}/console/campaigns/new`);
-    await page.getByText('Choose a list and write something').waitFor();
+    await page.getByText('Choose a list and write a message').waitFor();
     assert.equal(await name.inputValue(), '');
   });
 
-test('two tabs that launch at once send it once, and the second is told', async () => {
+test('two tabs that launch a campaign at once send it once, and the second says so', async () => {
   const campaign = await draft('Raced');
   const { page: one, context, alarms } = await pageOpen(here.browser, here.server);
   const path = `/console/campaigns/${campaign.id}`;
@@ -89,7 +89,7 @@ test('two tabs that launch at once send it once, and the second is told', async 
   }
   await Promise.all([one, two].map((page) => (
     page.getByRole('button', { name: 'Launch for 8 credits' }).click())));
-  for (const page of [one, two]) await page.getByText('Messages that have left').waitFor();
+  for (const page of [one, two]) await page.getByText('Messages processed').waitFor();
   const told = await Promise.all([one, two].map((page) => (
     page.getByRole('alert').filter({ hasText: /already/ }).count())));
   assert.deepEqual(told.sort(), [0, 1]);
@@ -98,7 +98,7 @@ test('two tabs that launch at once send it once, and the second is told', async 
   await context.close();
 });
 
-test('a launch whose answer was lost is seen after going back, and happened once', async () => {
+test('a launch whose answer was lost happens once, and going back shows it', async () => {
   const campaign = await draft('Lost answer');
   const { page, context } = await pageOpen(here.browser, here.server);
   await signIn(page, here.server, 'live', `/console/campaigns/${campaign.id}/launch`);
@@ -127,12 +127,12 @@ test('a launch whose answer was lost is seen after going back, and happened once
   assert.match(again.headers().location, /said=campaign-launched$/);
   // Whoever opens the page of the launch anew is led to what became of it.
   await page.goto(`${here.server.base}/console/campaigns/${campaign.id}/launch`);
-  await page.getByText('Messages that have left').waitFor();
+  await page.getByText('Messages processed').waitFor();
   assert.equal((await messagesOf(campaign)).length, 8);
   await context.close();
 });
 
-test('a launch that never arrived goes at the time that is chosen when it does', async () => {
+test('a launch that never arrived takes the time of the repeated form', async () => {
   const campaign = await draft('Never arrived');
   const { page, context } = await pageOpen(here.browser, here.server);
   const path = `/console/campaigns/${campaign.id}/launch`;
@@ -150,13 +150,13 @@ test('a launch that never arrived goes at the time that is chosen when it does',
   await page.goto(here.server.base + path);
   assert.equal(await page.getByLabel('Send at').inputValue(), '');
   await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
-  await page.getByText('Messages that have left').waitFor();
+  await page.getByText('Messages processed').waitFor();
   const { data } = await here.server.api('GET', `/campaigns/${campaign.id}`);
   assert.equal(data.scheduled_at, null);
   await context.close();
 });
 
-job(here, 'a price that has changed is asked for again before anything goes', 'live',
+job(here, 'a launch asks again if its price has changed', 'live',
   '/console/campaigns', async (page, server) => {
     const list = (await server.api('POST', '/lists', { name: 'Growing' })).data;
     await server.api('POST', `/lists/${list.id}/contacts`, { phones: ['07700 900100'] });
@@ -175,13 +175,13 @@ job(here, 'a price that has changed is asked for again before anything goes', 'l
     assert.equal((await messagesOf(campaign)).length, 2);
   });
 
-job(here, 'a scheduled campaign says when it goes, and can be cancelled', 'live',
+job(here, 'a scheduled campaign shows its time, and can be cancelled', 'live',
   '/console/campaigns', async (page, server) => {
     const campaign = await draft('Later');
     await page.goto(`${server.base}/console/campaigns/${campaign.id}/launch`);
-    await page.getByText('It would go now.').waitFor();
+    await page.getByText('It would be sent now.').waitFor();
     await page.getByLabel('Send at').fill(later());
-    await page.getByText(/It would go at 12:30 on .*, London time\./).waitFor();
+    await page.getByText(/It would be sent at 12:30 on .*, London time\./).waitFor();
     await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
     await page.getByText(/Goes at 12:30 on .*, London time\./).waitFor();
     await page.getByRole('button', { name: 'Cancel the campaign' }).click();
@@ -204,11 +204,11 @@ job(here, 'a campaign is launched with the keyboard alone', 'live', '/console/ca
     await page.getByText('It goes to 8 people.').waitFor();
     await tabTo(page, 'Launch for 8 credits');
     await page.keyboard.press('Enter');
-    await page.getByText('Messages that have left').waitFor();
+    await page.getByText('Messages processed').waitFor();
     assert.equal((await messagesOf(campaign)).length, 8);
   });
 
-job(here, 'a draft that another tab launched can be cancelled where it was open', 'live',
+job(here, 'a draft that another tab launched can be cancelled in this tab', 'live',
   '/console/campaigns', async (page, server, context) => {
     const campaign = await draft('Open in two tabs');
     const path = `${server.base}/console/campaigns/${campaign.id}`;
@@ -296,10 +296,10 @@ test('quiet hours are explained in words', async () => {
   })).data;
   await signIn(page, here.server, 'live', `/console/campaigns/${campaign.id}`);
   await page.getByRole('link', { name: 'Launch…' }).click();
-  await page.getByText(`It is quiet now, from ${end} to ${begin}`).waitFor();
-  await page.getByText(new RegExp(`it would go at ${begin} ${day}, London time\\.`)).waitFor();
+  await page.getByText(`Quiet hours are on, from ${end} to ${begin}`).waitFor();
+  await page.getByText(new RegExp(`it would be sent at ${begin} ${day}, London time\\.`)).waitFor();
   await page.getByRole('button', { name: 'Launch for 8 credits' }).click();
-  await page.getByText('It is quiet now: it waits until the quiet hours end.').waitFor();
+  await page.getByText('Quiet hours are on: it waits until they end.').waitFor();
   await page.getByText(new RegExp(`Goes at ${begin} ${day}, London time\\.`)).waitFor();
   await here.server.operator('PATCH', `/accounts/${account.id}`, {
     settings: {

@@ -23,7 +23,7 @@ const answer = (page) => page.getByRole('form', { name: 'Answer' })
 const sentWith = async (server, body) => (
   await server.api('GET', `/messages?q=${encodeURIComponent(body)}`)).data;
 
-job(here, 'the price is said before and while a message is sent', 'live', '/console/compose',
+job(here, 'the price is shown before a send and in its confirmation', 'live', '/console/compose',
   async (page, server) => {
     await write(page, '07700 900201, 07700 900202, nonsense', 'Two people and a mistake');
     await page.getByText('Costs 2 credits').waitFor();
@@ -45,7 +45,7 @@ job(here, 'a double click sends once', 'live', '/console/compose', async (page, 
   assert.equal((await sentWith(server, 'Clicked twice')).length, 1);
 });
 
-job(here, 'a send that lost its answer is finished after a reload, once', 'live',
+job(here, 'a send whose answer was lost is completed once after a reload', 'live',
   '/console/compose', async (page, server) => {
     // The server takes the first request, and its answer is lost.
     let lost = 0;
@@ -75,7 +75,7 @@ job(here, 'a send that lost its answer is finished after a reload, once', 'live'
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
   });
 
-job(here, 'a form that was sent and then changed asks before it sends the new message', 'live',
+job(here, 'a form that was sent and then changed asks before it sends again', 'live',
   '/console/compose', async (page, server) => {
     await write(page, '07700 900209', 'Sent first');
     const key = await page.locator('#compose input[name="key"]').inputValue();
@@ -98,7 +98,7 @@ job(here, 'a form that was sent and then changed asks before it sends the new me
     assert.equal((await sentWith(server, 'Sent second')).length, 1);
   });
 
-job(here, 'a price that has changed since it was shown is asked for again', 'live',
+job(here, 'a send asks again if its price has changed', 'live',
   '/console/compose', async (page, server) => {
     await page.getByLabel('Contacts').fill('porter');
     await page.getByRole('button', { name: 'Night porter, 07700 900105' }).click();
@@ -119,7 +119,7 @@ job(here, 'a price that has changed since it was shown is asked for again', 'liv
     assert.equal((await sentWith(server, 'Hello д')).length, 0);
   });
 
-job(here, 'the counter names the character that makes a text dearer, and mends it', 'live',
+job(here, 'the counter names the character that makes a text dearer, and replaces it', 'live',
   '/console/compose', async (page) => {
     await write(page, '07700 900205', `${'a'.repeat(69)}’s`);
     await page.getByText('71 characters · 2 parts · UCS-2').waitFor();
@@ -143,7 +143,7 @@ job(here, 'a list, a template, merge fields and a preview for each person', 'liv
     await page.getByText('Hello Night, your table is ready.Old Town').waitFor();
   });
 
-job(here, 'contacts are found by name and can be taken away again', 'live', '/console/compose',
+job(here, 'contacts are found by name, and can be removed again', 'live', '/console/compose',
   async (page) => {
     await page.getByLabel('Contacts').fill('porter');
     await page.getByRole('button', { name: 'Night porter, 07700 900105' }).click();
@@ -171,9 +171,10 @@ job(here, 'a schedule is in London time wherever the browser is', 'live', '/cons
     assert.equal(clock, '08:00');
   }, { timezoneId: 'Asia/Tokyo' });
 
-job(here, 'what is missing is said beside its field', 'live', '/console/compose', async (page) => {
+job(here, 'a missing value is reported beside its field',
+  'live', '/console/compose', async (page) => {
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByText('Say who gets it:').waitFor();
+  await page.getByText('Choose who gets it:').waitFor();
   await page.getByText('Write a message.').waitFor();
   assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'to');
 });
@@ -210,10 +211,10 @@ job(here, 'a test key says that it is free', 'test', '/console/compose', async (
   assert.equal(message.test, true);
 });
 
-job(here, 'without script a message is written, priced, asked about and sent once', 'live',
+job(here, 'without script a message is written, priced, confirmed and sent once', 'live',
   '/console/compose', async (page, server) => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText('Say who gets it:').waitFor();
+    await page.getByText('Choose who gets it:').waitFor();
     await page.getByText('Write a message.').waitFor();
     await page.getByLabel('Contacts').fill('porter');
     await page.getByRole('button', { name: 'Find contacts' }).click();

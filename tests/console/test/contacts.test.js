@@ -43,7 +43,7 @@ job(here, 'a contact is added, edited, put on a list and deleted', 'live', '/con
     assert.equal((await server.api('GET', '/contacts?q=07700900401')).data.length, 0);
   });
 
-job(here, 'what is wrong with a contact is said beside its field', 'live', '/console/contacts/new',
+job(here, 'an invalid contact is reported beside its fields', 'live', '/console/contacts/new',
   async (page) => {
     await page.getByLabel('First name').fill('Night');
     const missing = page.getByLabel('Mobile number');
@@ -58,7 +58,7 @@ job(here, 'what is wrong with a contact is said beside its field', 'live', '/con
     assert.equal(await page.getByLabel('First name').inputValue(), 'Night');
     await page.getByLabel('Mobile number').fill('07700 900100');
     await page.getByRole('button', { name: 'Add the contact' }).click();
-    const alert = page.getByRole('alert').filter({ hasText: 'already exists' });
+    const alert = page.getByRole('alert').filter({ hasText: 'already has this number' });
     await alert.getByRole('link', { name: 'Open that contact' }).click();
     await page.getByRole('heading', { name: 'Front desk' }).waitFor();
   });
@@ -185,7 +185,7 @@ job(here, 'a CSV file is imported, and the rows that failed can be downloaded', 
     await page.getByRole('table').getByText('Corner "window"').waitFor();
     await page.getByLabel('Mobile', { exact: true }).selectOption({ label: 'Email' });
     await page.getByRole('button', { name: 'Import 3 rows' }).click();
-    await page.getByText('Say which column holds the mobile number.').waitFor();
+    await page.getByText('Choose the column with the mobile number.').waitFor();
     await page.getByLabel('Mobile', { exact: true }).selectOption({ label: 'Mobile number' });
     await page.getByLabel('Add everyone to a list').selectOption({ label: 'Suppliers' });
     await page.getByRole('button', { name: 'Import 3 rows' }).click();

@@ -31,7 +31,7 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
       await page.getByRole('button', { name: 'Add an endpoint' }).click();
       await page.getByLabel('Address').fill(receiver.url);
       await page.getByRole('dialog').getByRole('button', { name: 'Add the endpoint' }).click();
-      await page.getByText('Copy it now: it is shown this once.').waitFor();
+      await page.getByText('Copy it now: it is shown only once.').waitFor();
       const secret = await page.getByRole('dialog').locator('code').innerText();
       assert.match(secret, /^whsec_/);
       await page.getByRole('button', { name: 'I have copied it' }).click();
@@ -41,11 +41,11 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
       assert.ok(!(await page.content()).includes(secret));
 
       await page.getByRole('button', { name: 'Send a test' }).click();
-      await page.getByText('The endpoint did not take the test').waitFor();
+      await page.getByText('The endpoint did not accept the test').waitFor();
       await page.getByText('thank you <b>very</b> much').waitFor();
       receiver.status = 200;
       await page.getByRole('button', { name: 'Send a test' }).click();
-      await page.getByText('The endpoint took the test.').waitFor();
+      await page.getByText('The endpoint accepted the test.').waitFor();
       receiver.status = 500;
 
       await server.api('POST', '/messages', { to: '07700 900123', body: 'Hello' });
@@ -88,13 +88,13 @@ job(here, 'an endpoint is added, tested and deleted without script', 'live',
       await page.getByRole('button', { name: 'Add an endpoint' }).click();
       await page.getByLabel('Address').fill(receiver.url);
       await page.getByRole('dialog').getByRole('button', { name: 'Add the endpoint' }).click();
-      await page.getByText('Copy it now: it is shown this once.').waitFor();
+      await page.getByText('Copy it now: it is shown only once.').waitFor();
       assert.match(await page.getByRole('dialog').locator('code').innerText(), /^whsec_/);
       await page.getByRole('button', { name: 'I have copied it' }).click();
       await page.getByRole('link', { name: receiver.url }).click();
       await page.getByRole('heading', { name: receiver.url }).waitFor();
       await page.getByRole('button', { name: 'Send a test' }).click();
-      await page.getByText('The endpoint took the test.').waitFor();
+      await page.getByText('The endpoint accepted the test.').waitFor();
       assert.equal(receiver.count, 1);
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete the endpoint' }).click();
@@ -105,7 +105,7 @@ job(here, 'an endpoint is added, tested and deleted without script', 'live',
     }
   }, { javaScriptEnabled: false });
 
-job(here, 'each API key says when it was last used', 'live', '/console/developers',
+job(here, 'each API key shows when it was last used', 'live', '/console/developers',
   async (page, server) => {
     const account = (await server.operator('GET', '/accounts')).data[0].id;
     const keys = `/accounts/${account}/keys`;
@@ -124,7 +124,7 @@ job(here, 'each API key says when it was last used', 'live', '/console/developer
     assert.ok(!(await page.content()).includes(made.key));
   });
 
-job(here, 'an endpoint that is added later is sent what it missed', 'live',
+job(here, 'a replay sends a new endpoint the events before it', 'live',
   '/console/developers', async (page, server) => {
     const receiver = await receiverStart();
     receiver.status = 200;
@@ -159,7 +159,7 @@ job(here, 'an endpoint that is added later is sent what it missed', 'live',
     }
   });
 
-job(here, 'an endpoint that is switched off and on elsewhere is shown so without a reload',
+job(here, 'a page shows at once that its endpoint was switched off or on elsewhere',
   'live', '/console/developers', async (page, server) => {
     const { id } = (await server.api('POST', '/webhooks', {
       url: 'http://127.0.0.1:9/elsewhere', events: ['message.received'],
@@ -180,7 +180,7 @@ job(here, 'an endpoint that is switched off and on elsewhere is shown so without
     assert.equal(await isOn.isChecked(), true);
   });
 
-job(here, 'a request with curl is there to be copied, without the key', 'live',
+job(here, 'a page offers a curl request to copy, without the key', 'live',
   '/console/developers', async (page, server) => {
     await page.getByRole('group', { name: 'Send a message with curl' }).waitFor();
     const text = await page.getByRole('group', { name: 'Send a message with curl' }).innerText();

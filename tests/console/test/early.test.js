@@ -27,7 +27,8 @@ async function openEarly(page, address) {
   return come.now;
 }
 
-job(here, 'a list follows a filter that was filled in early', 'live', '/console/templates',
+job(here, 'a filter that is filled in before the scripts load takes effect',
+  'live', '/console/templates',
   async (page, server) => {
     const come = await openEarly(page, `${server.base}/console/templates`);
     await page.getByLabel('Name or words').fill('autumn');
@@ -37,7 +38,7 @@ job(here, 'a list follows a filter that was filled in early', 'live', '/console/
     await page.getByText('Autumn menu').first().waitFor();
   });
 
-job(here, 'a list follows a filter that was set back early', 'operator',
+job(here, 'a filter that is reset before the scripts load takes effect', 'operator',
   '/console/operator/senders', async (page, server) => {
     const come = await openEarly(page, `${server.base}/console/operator/senders?status=rejected`);
     await page.getByText('Not the name you trade by').waitFor();
@@ -48,7 +49,8 @@ job(here, 'a list follows a filter that was set back early', 'operator',
     await page.getByRole('button', { name: 'Approve Harbour' }).waitFor();
   });
 
-job(here, 'colours that were chosen early are put on', 'live', '/console/templates',
+job(here, 'colours that are chosen before the scripts load take effect',
+  'live', '/console/templates',
   async (page, server) => {
     const come = await openEarly(page, `${server.base}/console/templates`);
     await page.getByLabel('Colours').selectOption('dark');
@@ -58,7 +60,8 @@ job(here, 'colours that were chosen early are put on', 'live', '/console/templat
     await page.locator('html[data-theme="dark"]').waitFor();
   });
 
-job(here, 'a CSV file that was chosen early is read', 'live', '/console/contacts/import',
+job(here, 'a CSV file that is chosen before the scripts load is read',
+  'live', '/console/contacts/import',
   async (page, server) => {
     const come = await openEarly(page, `${server.base}/console/contacts/import`);
     await page.getByLabel('CSV file').setInputFiles({
@@ -68,7 +71,7 @@ job(here, 'a CSV file that was chosen early is read', 'live', '/console/contacts
     await page.getByRole('heading', { name: 'What is in “people.csv”?' }).waitFor();
   });
 
-job(here, 'what was read before a filter was chosen is not shown after it', 'live',
+job(here, 'a page does not show results of an earlier filter', 'live',
   '/console/templates', async (page) => {
     const come = { now: () => {} };
     /** @type {Promise<void>} */

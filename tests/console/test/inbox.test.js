@@ -20,7 +20,7 @@ const here = stage({}, async (server) => {
 const comesIn = (server, from, body) => (
   server.operator('POST', '/inbound', { from, to: facts.own, body }));
 
-job(here, 'a new message appears by itself, and is read when it is opened', 'live',
+job(here, 'a new message appears by itself, and opening it marks it as read', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900301', 'A new face at the door');
     const row = page.getByRole('link', { name: /07700 900301.*A new face at the door.*unread/s });
@@ -34,7 +34,7 @@ job(here, 'a new message appears by itself, and is read when it is opened', 'liv
     await page.getByRole('log').getByText('And a second thing').waitFor();
   });
 
-job(here, 'a conversation shows how far each message got, and why one failed', 'live',
+job(here, 'a conversation shows the status of each message, and why one failed', 'live',
   '/console/inbox/%2B447700900100', async (page, server) => {
     await page.getByRole('heading', { name: 'Front desk' }).first().waitFor();
     await page.getByText('frontdesk@example.com').waitFor();
@@ -102,7 +102,7 @@ job(here, 'a reply clicked twice is sent once', 'live', '/console/inbox/%2B44770
     assert.equal(sent.data.length, 1);
   });
 
-job(here, 'who has opted out is visibly so and cannot be texted', 'live',
+job(here, 'a person who has opted out is marked and cannot be texted', 'live',
   '/console/inbox/%2B447700900109', async (page) => {
     await page.getByText('This person has opted out and cannot be texted').waitFor();
     assert.equal(await page.getByRole('textbox', { name: 'Reply' }).count(), 0);
@@ -130,7 +130,7 @@ job(here, 'a draft of a reply survives a reload and another conversation', 'live
       'Half an answer');
   });
 
-job(here, 'the inbox goes on page by page: none twice, and none lost when one comes on top', 'live',
+job(here, 'the pages of the inbox show each conversation once while new messages arrive', 'live',
   '/console', async (page, server) => {
     for (let index = 0; index < 60; index += 1) {
       await comesIn(server, `+447703${300_000 + index}`, 'A long inbox');
@@ -155,7 +155,7 @@ job(here, 'the inbox goes on page by page: none twice, and none lost when one co
     await page.getByRole('link', { name: /On top/ }).waitFor();
   });
 
-job(here, 'a conversation that is opened leaves the list where it was', 'live',
+job(here, 'opening a conversation keeps the scroll position of the list', 'live',
   '/console/inbox?unread=true', async (page, server) => {
     await comesIn(server, '+447700900306', 'Open me');
     await page.getByRole('link', { name: /Open me/ }).click();
@@ -167,7 +167,7 @@ job(here, 'a conversation that is opened leaves the list where it was', 'live',
     await page.getByRole('log').getByText('Open me').waitFor();
   });
 
-job(here, 'a reply whose answer was lost is sent once, also from the page that comes back', 'live',
+job(here, 'a reply whose answer was lost is sent once, even from a restored page', 'live',
   '/console/inbox/%2B447700900104', async (page, server) => {
     let lost = 0;
     await page.route('**/console/inbox/%2B447700900104*', async (route) => {
@@ -189,7 +189,7 @@ job(here, 'a reply whose answer was lost is sent once, also from the page that c
     assert.equal((await server.api('GET', '/messages?q=Answer lost on the way')).data.length, 1);
   });
 
-job(here, 'an opt-out under an open conversation takes the reply away, and an opt-in gives it back',
+job(here, 'an opt-out removes the reply form of an open conversation, and an opt-in restores it',
   'live', '/console/inbox/%2B447700900105', async (page, server) => {
     await page.getByRole('textbox', { name: 'Reply' }).fill('Half written');
     await comesIn(server, '+447700900105', 'STOP');
@@ -200,7 +200,7 @@ job(here, 'an opt-out under an open conversation takes the reply away, and an op
     assert.equal(await page.getByRole('textbox', { name: 'Reply' }).inputValue(), 'Half written');
   });
 
-job(here, 'whoever may be texted again can be answered at once, without a reload', 'live',
+job(here, 'a person who opts in again can be answered at once, without a reload', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900308', 'STOP');
     await page.goto(`${server.base}/console/inbox/%2B447700900308`);
@@ -221,7 +221,7 @@ job(here, 'whoever may be texted again can be answered at once, without a reload
     await page.getByRole('log').getByText('Welcome back').waitFor();
   });
 
-job(here, 'without script a reply is priced and sent once, and what was read is marked', 'live',
+job(here, 'without script a reply is priced and sent once, and messages are marked as read', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900307', 'No script here');
     await page.reload();
@@ -243,7 +243,7 @@ job(here, 'without script a reply is priced and sent once, and what was read is 
     assert.equal(sent.data.length, 1);
   }, { javaScriptEnabled: false });
 
-test('a server that restarts under an open inbox is said to be offline, and comes back',
+test('an open inbox shows that a restarting server is offline, and recovers',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'console-'));
     const settings = { SMS_STORE: 'file', SMS_DATA_DIR: folder };

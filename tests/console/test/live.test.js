@@ -55,7 +55,7 @@ const look = (page, state) => page.evaluate((now) => {
   document.dispatchEvent(new Event('visibilitychange'));
 }, state);
 
-job(here, 'what is pressed gets its click, whatever comes meanwhile', 'live',
+job(here, 'a click survives a page update', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900323', 'Press me');
     const link = page.getByRole('link', { name: /Press me/ });
@@ -68,7 +68,7 @@ job(here, 'what is pressed gets its click, whatever comes meanwhile', 'live',
     await page.getByRole('log').getByText('Press me, too').waitFor();
   });
 
-job(here, 'what happens is told by the server: nothing is asked for again and again', 'live',
+job(here, 'a page shows events at once, without polling', 'live',
   '/console', async (page, server) => {
     await toldOnly(page);
     await page.goto(`${server.base}/console/inbox`);
@@ -103,7 +103,7 @@ job(here, 'a campaign is followed by the stream while it is sent', 'live',
     await until(() => pace(page), (time) => time === 60_000);
   });
 
-job(here, 'a stream that ends is joined again, and what happened meanwhile is shown', 'live',
+job(here, 'a page reconnects after its stream ends, and shows what it missed', 'live',
   '/console', async (page, server) => {
     let joined = 0;
     await page.route(STREAM, (route) => {
@@ -120,7 +120,7 @@ job(here, 'a stream that ends is joined again, and what happened meanwhile is sh
     await page.getByRole('link', { name: /Between two streams/ }).waitFor();
   });
 
-job(here, 'where the server refuses the stream, the page asks again and again', 'live',
+job(here, 'a page polls if the server refuses the stream', 'live',
   '/console', async (page, server) => {
     let refused = 0;
     await page.route(STREAM, (route) => {
@@ -135,7 +135,7 @@ job(here, 'where the server refuses the stream, the page asks again and again', 
     await page.getByRole('link', { name: /And asked for again/ }).waitFor();
   });
 
-job(here, 'tabs share one stream, and who looks at another tab leaves it to that one', 'live',
+job(here, 'tabs share one stream, and the visible tab holds it', 'live',
   '/console/contacts', async (page, server, context) => {
     await toldOnly(page);
     await page.goto(`${server.base}/console/inbox`);
@@ -170,7 +170,7 @@ job(here, 'tabs share one stream, and who looks at another tab leaves it to that
     assert.equal(streams, 1);
   });
 
-job(here, 'where a browser has no locks, as over plain HTTP, each tab follows for itself', 'live',
+job(here, 'each tab has its own stream if the browser has no locks, as over plain HTTP', 'live',
   '/console', async (page, server, context) => {
     await context.addInitScript(() => {
       Object.defineProperty(navigator, 'locks', { value: undefined });
@@ -186,7 +186,7 @@ job(here, 'where a browser has no locks, as over plain HTTP, each tab follows fo
     }
   });
 
-test('whoever loses the key under an open page is led to sign in at once', async () => {
+test('a revoked key leads an open page to the sign-in at once', async () => {
   const { server } = here;
   const account = (await server.operator('GET', '/accounts')).data[0].id;
   const made = (await server.operator('POST', `/accounts/${account}/keys`, {
@@ -209,7 +209,7 @@ test('whoever loses the key under an open page is led to sign in at once', async
   }
 });
 
-test('a server that restarts is followed again, without asking again and again', async () => {
+test('a page follows a restarted server again, without polling', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'console-'));
   const settings = { SMS_STORE: 'file', SMS_DATA_DIR: folder };
   const first = await serverStart(settings);

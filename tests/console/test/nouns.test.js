@@ -30,7 +30,7 @@ job(here, 'messages are filtered, and the filters are a link that can be shared'
     assert.match(lines[0], /^id,direction,status,to,from,body/);
   });
 
-job(here, 'a message shows what happened to it, and can be cancelled while it waits', 'live',
+job(here, 'a message shows its timeline, and can be cancelled while it waits', 'live',
   '/console/messages?status=scheduled', async (page, server) => {
     await page.getByRole('link', { name: '07700 900101' }).click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
@@ -45,7 +45,7 @@ job(here, 'a message shows what happened to it, and can be cancelled while it wa
     assert.equal((await server.api('GET', '/messages?status=scheduled')).data.length, 0);
   });
 
-job(here, 'a list of messages goes on page by page', 'live', '/console/messages?q=Page',
+job(here, 'the list of messages has pages', 'live', '/console/messages?q=Page',
   async (page, server) => {
     const to = Array.from({ length: 60 }, (_, index) => `07702 ${String(200_000 + index)}`);
     await server.api('POST', '/messages', { to, body: 'Page after page' });
@@ -64,7 +64,8 @@ job(here, 'a list of messages goes on page by page', 'live', '/console/messages?
     await until(() => page.locator('tbody tr').count(), (rows) => rows === 25);
   });
 
-job(here, 'home says what there is and what needs attention', 'live', '/console', async (page) => {
+job(here, 'the home page shows figures and what needs attention',
+  'live', '/console', async (page) => {
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   await page.getByText('was rejected: Not the name you trade by').waitFor();
   await page.getByText(/enough for \d+ messages of one part/).waitFor();
@@ -180,7 +181,7 @@ job(here, 'a template is added, changed and deleted without script', 'live', '/c
     await templateDelete(page);
   }, { javaScriptEnabled: false });
 
-job(here, 'a template that cannot be saved is shown as it was typed, with what is wrong', 'live',
+job(here, 'a template that cannot be saved keeps its input and shows its errors', 'live',
   '/console/templates/new', async (page) => {
     await page.getByLabel('Name', { exact: true }).evaluate((/** @type {any} */ input) => {
       input.maxLength = 999;
@@ -198,7 +199,7 @@ job(here, 'a template that cannot be saved is shown as it was typed, with what i
     await page.getByRole('row', { name: /Shorter Kept/ }).waitFor();
   });
 
-job(here, 'a keyword is added, refused when it is reserved, and deleted', 'live',
+job(here, 'a keyword is added and deleted, and a reserved one is refused', 'live',
   '/console/keywords', async (page) => {
     await page.getByRole('link', { name: 'Add a keyword' }).click();
     await page.getByRole('textbox', { name: 'Keyword' }).fill('STOP');
@@ -218,7 +219,8 @@ job(here, 'a keyword is added, refused when it is reserved, and deleted', 'live'
     await page.getByText('Red or white?').waitFor({ state: 'detached' });
   });
 
-job(here, 'an opt-out is added, found and removed after asking', 'live', '/console/opt-outs',
+job(here, 'an opt-out is added, found, and removed after a confirmation',
+  'live', '/console/opt-outs',
   async (page, server) => {
     await page.getByText('They texted STOP').first().waitFor();
     await page.getByRole('link', { name: 'Add a number' }).click();
@@ -234,7 +236,7 @@ job(here, 'an opt-out is added, found and removed after asking', 'live', '/conso
     assert.equal((await server.api('GET', '/opt-outs?q=07700900501')).meta.total, 0);
   });
 
-job(here, 'a sender name is asked for, and its review is visible', 'live', '/console/senders',
+job(here, 'a sender name is requested, and its review is visible', 'live', '/console/senders',
   async (page) => {
     await page.getByText('Not the name you trade by').waitFor();
     await page.getByRole('link', { name: 'Ask for a name' }).click();
@@ -261,7 +263,7 @@ job(here, 'light and dark can be chosen, and stay chosen', 'live', '/console', a
   assert.equal(await paper(), dark);
 });
 
-job(here, 'a server that fails is said to fail, and asked again', 'live', '/console/templates',
+job(here, 'a page shows that the server fails, and retries', 'live', '/console/templates',
   async (page) => {
     const look = () => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await page.route('**/console/templates*', (route) => route.fulfill({ status: 500 }));

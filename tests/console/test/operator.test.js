@@ -81,7 +81,7 @@ job(here, 'an account is added, approved and topped up without script', 'operato
     await topUpShown(page);
   }, { javaScriptEnabled: false });
 
-job(here, 'a form that is sent twice tops up once, and makes one key that is shown once',
+job(here, 'a form that is sent twice tops up once, and creates one key that is shown once',
   'operator', '/console/operator/accounts', async (page, server, context) => {
     await accountAdd(page, 'Night kitchen');
     const account = page.url().split('?')[0];
@@ -111,7 +111,7 @@ job(here, 'a form that is sent twice tops up once, and makes one key that is sho
     assert.equal(await page.getByRole('row', { name: /Twice/ }).count(), 1);
   });
 
-job(here, 'a top-up that the balance does not allow takes nothing, and says why', 'operator',
+job(here, 'a negative top-up below the balance changes nothing, and says why', 'operator',
   '/console/operator/accounts', async (page) => {
     await accountAdd(page, 'Empty till');
     await page.getByRole('link', { name: 'Top up' }).click();

@@ -6,7 +6,7 @@ import { job, stage } from '../src/setup.js';
 
 const here = stage({ SMS_SANDBOX: 'true' }, historyMake);
 
-job(here, 'a message comes in, and one that belongs to nobody is unrouted', 'operator',
+job(here, 'an inbound message is simulated, and one without an account is unrouted', 'operator',
   '/console/operator/sandbox', async (page, server) => {
     const shared = (await server.operator('GET', '/numbers')).data
       .find((/** @type {any} */ one) => one.account_id === null);
@@ -21,7 +21,7 @@ job(here, 'a message comes in, and one that belongs to nobody is unrouted', 'ope
     await page.getByRole('row', { name: /simulator Default Ready/ }).waitFor();
   });
 
-job(here, 'time passes in a sandbox', 'operator', '/console/operator/sandbox',
+job(here, 'the clock of a sandbox is moved', 'operator', '/console/operator/sandbox',
   async (page, server) => {
     const before = (await server.operator('GET', '/clock')).data.moved_seconds;
     await page.getByRole('button', { name: 'One day' }).click();
@@ -30,7 +30,7 @@ job(here, 'time passes in a sandbox', 'operator', '/console/operator/sandbox',
     assert.equal(moved - before, 86_400);
   });
 
-job(here, 'a message comes in and time passes without script', 'operator',
+job(here, 'a message is simulated and the clock moved without script', 'operator',
   '/console/operator/sandbox', async (page, server) => {
     const before = (await server.operator('GET', '/clock')).data.moved_seconds;
     await page.getByLabel('From').fill('07700 900602');

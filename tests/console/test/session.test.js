@@ -16,14 +16,15 @@ test('a wrong key is refused in words, and stays out of the page', async () => {
   await context.close();
 });
 
-job(here, 'live or test is visible at all times', 'test', '/console', async (page) => {
+job(here, 'every page shows whether the session is live or test',
+  'test', '/console', async (page) => {
   await page.getByText('Test mode: nothing is really sent').waitFor();
   await page.getByRole('link', { name: 'Messages', exact: true }).click();
   await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
   await page.getByText('Test mode: nothing is really sent').waitFor();
 });
 
-job(here, 'the key is nowhere in the browser', 'live', '/console', async (
+job(here, 'the browser does not keep the key', 'live', '/console', async (
   page, server, context,
 ) => {
   const seen = await page.evaluate(() => JSON.stringify([
@@ -57,7 +58,7 @@ job(here, 'people sign in, choose colours, look around and sign out without scri
     await page.getByLabel('API key or operator’s token').waitFor();
   }, { javaScriptEnabled: false });
 
-job(here, 'the menu of a narrow screen is there without script', 'live', '/console/links',
+job(here, 'the menu of a narrow screen works without script', 'live', '/console/links',
   async (page) => {
     await page.getByRole('link', { name: 'Developers' }).click();
     await page.getByRole('heading', { name: 'Developers' }).waitFor();
@@ -86,7 +87,7 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
     assert.equal(sent.data.length, 0);
   });
 
-job(here, 'somebody else who signs in does not see the draft', 'live', '/console/compose',
+job(here, 'a draft is hidden from other people who sign in', 'live', '/console/compose',
   async (page, server, context) => {
     await page.getByRole('textbox', { name: 'Message' }).fill('Private words');
     await context.clearCookies();
@@ -95,13 +96,14 @@ job(here, 'somebody else who signs in does not see the draft', 'live', '/console
     assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
   });
 
-job(here, 'the page after signing in is one of the console', 'live',
+job(here, 'signing in leads only to a page of the console', 'live',
   '/console/sign-in?next=//example.com/', async (page, server) => {
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     assert.equal(new URL(page.url()).origin, server.base);
   });
 
-test('a form of an earlier session does nothing, as whoever signed in since', async () => {
+test('a form of an earlier session changes nothing for the people who signed in since',
+  async () => {
   for (const next of /** @type {const} */ (['live', 'test'])) {
     // Without script: with it, tabs tell each other of a new session.
     const options = { javaScriptEnabled: false };
@@ -125,7 +127,7 @@ test('a form of an earlier session does nothing, as whoever signed in since', as
   }
 });
 
-job(here, 'a form goes on when its own people sign in again, and not when others do', 'live',
+job(here, 'a form is completed if its own people sign in again, but not if others do', 'live',
   '/console/lists/new', async (page, server, context) => {
     const own = page.locator('main input[name="csrf"]').first();
     const earlier = await own.inputValue();
@@ -143,7 +145,7 @@ job(here, 'a form goes on when its own people sign in again, and not when others
     assert.equal(await page.getByLabel('Name').inputValue(), '');
   });
 
-job(here, 'the page for signing in stays as it is for whoever is signed in', 'live',
+job(here, 'the sign-in page stays the same for people who are signed in', 'live',
   '/console', async (page, server) => {
     // What is live on the page is read once the stream of events is open.
     const read = page.waitForResponse((answer) => answer.url().endsWith('/console/sign-in')
@@ -156,7 +158,7 @@ job(here, 'the page for signing in stays as it is for whoever is signed in', 'li
     assert.equal(page.url(), `${server.base}/console/sign-in`);
   });
 
-job(here, 'going back from another page to one whose navigation was skipped shows it', 'live',
+job(here, 'going back to a page whose navigation was skipped shows it', 'live',
   '/console/lists', async (page) => {
     await page.getByRole('link', { name: 'Skip to the page' }).focus();
     await page.keyboard.press('Enter');
@@ -166,7 +168,7 @@ job(here, 'going back from another page to one whose navigation was skipped show
     await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
   });
 
-job(here, 'the link that skips the navigation leads into the page', 'live', '/console/lists',
+job(here, 'the link that skips the navigation leads to the content', 'live', '/console/lists',
   async (page) => {
     await page.getByRole('heading', { name: 'Lists', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Skip to the page' }).focus();

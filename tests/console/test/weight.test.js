@@ -35,7 +35,7 @@ test('the first page, and the sign-in before it, weigh less than 150 KB compress
   await context.close();
 });
 
-job(here, 'a page names every module that it begins with: none waits for another', 'live',
+job(here, 'a page lists every module that it loads at the start', 'live',
   '/console', async (page, server) => {
     for (const path of ['', '/inbox', '/compose', '/messages', '/contacts/import',
       '/campaigns/new', '/developers']) {

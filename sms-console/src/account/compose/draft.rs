@@ -123,7 +123,7 @@ impl Draft {
     pub(super) fn missing(&self) -> FieldTroubles {
         let mut troubles = FieldTroubles::none();
         if self.is_to_nobody() {
-            troubles = troubles.with("to", "Say who gets it: a number, a contact or a list.");
+            troubles = troubles.with("to", "Choose who gets it: a number, a contact or a list.");
         }
         if self.body.trim().is_empty() {
             troubles = troubles.with("body", "Write a message.");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_at_its_field() {
+    fn a_missing_value_is_reported_at_its_field() {
         for (form, to, body) in [
             ("", true, true),
             ("to=+%0D%0A&body=+", true, true),

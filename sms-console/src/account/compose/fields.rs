@@ -122,7 +122,7 @@ impl Written<'_> {
         let draft = self.draft;
         html! {
             (Field::select("sender", "Send from", choices.sender_options())
-                .value(&*draft.sender).hint("People cannot answer a sender name.")
+                .value(&*draft.sender).hint("People cannot reply to a sender name.")
                 .trouble(troubles.get("sender")))
             (Field::check("append_opt_out", "Add the line that says how to opt out")
                 .hint("Marketing needs it.").ticked_if(draft.append_opt_out.is_yes()))

@@ -23,7 +23,7 @@ pub(super) fn price_card(
         return html! {
             section.card {
                 h2 { "Price" }
-                p.faint { "Say who gets it and write something: the price appears here." }
+                p.faint { "Choose who gets it and write a message: the price appears here." }
             }
         };
     };

@@ -268,7 +268,7 @@ fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {
             title: "Make a new signing secret?",
             text: html! {
                 p {
-                    "The old one stays valid for 24 hours, so that your program can change over."
+                    "The old one stays valid for 24 hours, so that your program can switch over."
                 }
             },
             action: "Make a new secret",
@@ -280,7 +280,7 @@ fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {
         (confirm(&Question {
             id: DELETE,
             title: "Delete this endpoint?",
-            text: html! { p { "Nothing is sent to it any more, and its deliveries are gone." } },
+            text: html! { p { "It gets no more events, and its deliveries are deleted." } },
             action: "Delete the endpoint",
             kind: Kind::Danger,
             to: &delete,
@@ -342,9 +342,9 @@ fn tested(answer: &WebhookAnswer) -> Markup {
     let content = html! {
         p {
             @match answer.result {
-                Ok(()) => "The endpoint took the test.",
+                Ok(()) => "The endpoint accepted the test.",
                 Err(error) => {
-                    "The endpoint did not take the test: " (error.as_str().replace('_', " ")) "."
+                    "The endpoint did not accept the test: " (error.as_str().replace('_', " ")) "."
                 }
             }
         }

@@ -102,12 +102,12 @@ impl EndpointFields {
 
 fn about(event: EventType) -> &'static str {
     match event {
-        EventType::MessageSent => "A message has left for the network",
-        EventType::MessageDelivered => "A message has been delivered",
-        EventType::MessageFailed => "A message has failed",
-        EventType::MessageReceived => "Somebody has texted you",
-        EventType::OptOutCreated => "Somebody has opted out",
-        EventType::LinkClicked => "Somebody has opened a tracked link",
+        EventType::MessageSent => "A message was sent to the network",
+        EventType::MessageDelivered => "A message was delivered",
+        EventType::MessageFailed => "A message failed",
+        EventType::MessageReceived => "Somebody texted you",
+        EventType::OptOutCreated => "Somebody opted out",
+        EventType::LinkClicked => "Somebody opened a tracked link",
         EventType::WebhookTest => "A test of the endpoint",
     }
 }

@@ -67,8 +67,9 @@ impl ReplayFields {
     pub(super) fn view(&self, endpoint: &Endpoint, troubles: &FieldTroubles) -> Markup {
         html! {
             p {
-                "The endpoint gets these events again, in their order and beside new ones. "
-                "It gets those that it has taken, too: your program knows them by their ids."
+                "The endpoint gets these events again, in order, alongside new ones. "
+                "It also gets events that it has already accepted: your program recognises them by "
+                "their ids."
             }
             (Field::moment("from", "From")
                 .value(&*self.from)
@@ -77,7 +78,7 @@ impl ReplayFields {
                 .trouble(troubles.get("from")))
             (Field::moment("to", "To")
                 .value(&*self.to)
-                .hint("Empty for all until now.")
+                .hint("Leave it empty for all events up to now.")
                 .optional()
                 .trouble(troubles.get("to")))
             fieldset.stack-tight {
@@ -118,7 +119,7 @@ pub(super) fn begun(replay: &ReplayBegun, reached: Option<Timestamp>) -> Markup 
             p { "The last of them happened on " (reached) "." }
         }
         @if replay.has_more {
-            p { "There are more. Once these are sent, send again what came after that time." }
+            p { "There are more events. Once these are sent, send those after that time." }
         }
     };
     notice(Notice::Good, &content)

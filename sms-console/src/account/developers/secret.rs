@@ -10,11 +10,11 @@ use crate::part::notice::{Notice, notice};
 
 /// A dialog with the secret. Who has copied it goes on to `next`.
 pub(super) fn secret_dialog(secret: &Secret, next: &str) -> Markup {
-    let once = html! { p { "Copy it now: it is shown this once." } };
+    let once = html! { p { "Copy it now: it is shown only once." } };
     let content = html! {
         (notice(Notice::Warn, &once))
         (code("Signing secret", secret.reveal()))
-        p.small.faint { "Your program checks with it that a delivery is ours." }
+        p.small.faint { "Your program uses it to verify that a delivery comes from us." }
         form method="get" action=(next) {
             div.actions { (submit("I have copied it").kind(Kind::Main)) }
         }

@@ -29,7 +29,7 @@ pub(super) struct NotAColumn;
 /// Why columns with these meanings cannot be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadColumns {
-    #[error("Say which column holds the mobile number.")]
+    #[error("Choose the column with the mobile number.")]
     NoNumber,
     #[error("Two columns have the same meaning. Leave one of them out.")]
     Twice,

@@ -54,7 +54,11 @@ impl LeftOut {
     }
 
     fn problem(&self) -> &str {
-        if self.problem.is_empty() { "The same number stands further down." } else { &self.problem }
+        if self.problem.is_empty() {
+            "The same number appears again further down."
+        } else {
+            &self.problem
+        }
     }
 }
 
@@ -206,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_left_out_can_be_mended_in_a_spreadsheet_and_run_nothing_there() {
+    fn the_report_of_failed_rows_can_be_edited_in_a_spreadsheet_and_runs_no_formula() {
         for (cells, problem, written) in [
             (&["07700", "x, y"][..], "phone: too short", "07700,\"x, y\",4,phone: too short"),
             (&["=1+1"], "no", "'=1+1,,4,no"),
-            (&["+44770090"], "", "+44770090,,4,The same number stands further down."),
+            (&["+44770090"], "", "+44770090,,4,The same number appears again further down."),
             (&["-x", "@y"], "no", "'-x,'@y,4,no"),
         ] {
             let csv = String::from_utf8(report(cells, problem).csv().unwrap()).unwrap();

@@ -179,7 +179,7 @@ fn a_page_ends_at_its_limit_and_says_where_to_go_on() {
 }
 
 #[test]
-fn a_page_that_a_store_cuts_short_says_how_far_it_looked() {
+fn a_page_that_ends_early_says_how_far_the_store_read() {
     let rows = stored(4, 3, &mut ids());
     let kinds = Kinds::from_iter([EventType::LinkClicked]);
     let request =

@@ -85,7 +85,10 @@ impl Sms {
             let plans: Vec<_> =
                 left[rest..].iter().map(|one| one.clone().outcome(at, self.ids(at))).collect();
             let recorded = self.store().dispatch_record(plans).await?;
-            tracing::info!(outcomes = recorded.len(), "recorded what an earlier run had left");
+            tracing::info!(
+                outcomes = recorded.len(),
+                "recorded outcomes from the journal of an earlier run"
+            );
             for outcome in recorded {
                 done.count(outcome);
             }

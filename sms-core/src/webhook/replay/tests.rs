@@ -108,7 +108,7 @@ fn the_last_portion_ends_the_replay() {
 }
 
 #[test]
-fn what_waits_already_is_not_written_again() {
+fn a_replay_does_not_write_waiting_deliveries_again() {
     let events = vec![event(1), event(2)];
     let waiting = BTreeSet::from([events[0].id]);
     let second = events[1].id;
@@ -148,7 +148,7 @@ fn switching_an_endpoint_off_or_on_ends_its_replay_and_nothing_else_does() {
 }
 
 #[test]
-fn a_replay_includes_what_is_behind_it_of_its_kinds_and_its_time() {
+fn a_replay_includes_the_events_after_it_of_its_types_and_times() {
     let span = Span { from: Some(seconds(0)), to: Some(seconds(10)) };
     let replay = Replay { span, kinds: Kinds::from_iter([EventType::MessageSent]), ..replay() };
     for (position, second, expected) in [
@@ -179,7 +179,7 @@ fn a_replay_and_its_answer_read_the_same_after_they_were_kept() {
 }
 
 #[test]
-fn a_replay_that_finds_little_in_a_long_log_says_how_far_it_looked() {
+fn a_replay_that_finds_few_events_in_a_long_log_says_how_far_it_read() {
     let few = ReplayBegun { events: 1, reached: Some(at(3)), has_more: false };
     assert_eq!(few.read(MOST_PAGES - 1, at(7)), ControlFlow::Continue(few));
     let ended = ReplayBegun { events: 1, reached: Some(at(7)), has_more: true };

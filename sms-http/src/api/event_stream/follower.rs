@@ -97,7 +97,7 @@ impl Follower {
                 },
                 Stage::Reading | Stage::Ended => {
                     let read = self.read().await.map_err(|error| {
-                        tracing::warn!(error = %causes(&error), "a stream of events broke off");
+                        tracing::warn!(error = %causes(&error), "an event stream failed");
                         Ending::Unavailable
                     })?;
                     if let Some(events) = read {

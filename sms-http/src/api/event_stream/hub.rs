@@ -175,7 +175,7 @@ impl Hub {
             let Some(waiting) = self.waiting() else { return };
             let looked = self.look(waiting).await;
             if let (Err(error), false) = (&looked, is_failing) {
-                tracing::warn!(error = %causes(error), "streams of events cannot see news");
+                tracing::warn!(error = %causes(error), "event streams cannot read new events");
             }
             is_failing = looked.is_err();
         }

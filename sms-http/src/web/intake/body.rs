@@ -123,7 +123,7 @@ fn no_room(whose: NoRoom, owner: Owner) -> ApiError {
         (NoRoom::OwnShare, Owner::Numbered(_)) => ApiError::too_much_at_once(RETRY_AFTER_SECONDS),
         // An operation that knows no numbered owners has no rate limit either, and no 429.
         (NoRoom::OwnShare, Owner::Only(_)) | (NoRoom::Full, _) => {
-            tracing::warn!("request bodies take all the memory set aside for them");
+            tracing::warn!("request bodies use all memory reserved for them");
             ApiError::unavailable(RETRY_AFTER_SECONDS)
         }
     }

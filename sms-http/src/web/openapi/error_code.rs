@@ -60,9 +60,9 @@ fn unknown_parameter() -> Value {
 pub const UNKNOWN_PARAMETER: ErrorCode = ErrorCode {
     code: "unknown_parameter",
     status: StatusCode::UNPROCESSABLE_ENTITY,
-    meaning: "A list was asked for with a query parameter that it does not have. `details` names \
-              every such parameter.",
-    remedy: "Correct or remove the parameter. Pages are read with `cursor`, not with numbers.",
+    meaning: "The request has query parameters that the list does not have. `details` names every \
+              one of them.",
+    remedy: "Correct or remove the parameters. To read pages, use `cursor`, not page numbers.",
     message: "one query parameter is unknown",
     details: unknown_parameter,
 };
@@ -139,8 +139,8 @@ pub const OF_ANY_API: &[ErrorCode] = &[
     ErrorCode {
         code: "rate_limited",
         status: StatusCode::TOO_MANY_REQUESTS,
-        meaning: "There were too many requests, or the bodies of requests in progress are too \
-                  large together.",
+        meaning: "There were too many requests, or the requests in progress have too large bodies \
+                  in all.",
         remedy: "Retry after the number of seconds in `Retry-After`.",
         message: "too many requests: retry after the number of seconds in Retry-After",
         details: no_details,
@@ -158,7 +158,8 @@ pub const OF_ANY_API: &[ErrorCode] = &[
         code: "internal_error",
         status: StatusCode::INTERNAL_SERVER_ERROR,
         meaning: "The server failed.",
-        remedy: "Retry with the same `Idempotency-Key`. If it goes on, report the `X-Request-Id`.",
+        remedy: "Retry with the same `Idempotency-Key`. If it fails again, report the \
+                 `X-Request-Id`.",
         message: "an internal error occurred",
         details: no_details,
     },
