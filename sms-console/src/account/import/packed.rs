@@ -36,7 +36,8 @@ mod tests {
     fn a_file_comes_back_as_it_was() {
         for file in ["", "phone,name\r\n0123,é\r\n", &"0123,Front desk\r\n".repeat(20_000)] {
             let packed = packed(file.as_bytes()).unwrap();
-            assert!(packed.len() < 16 + file.len());
+            // What does not get smaller grows by a header, and by a third in Base64.
+            assert!(packed.len() <= 24 + file.len() * 4 / 3, "{} letters", packed.len());
             assert_eq!(unpacked(&packed).unwrap(), file.as_bytes());
         }
     }
