@@ -163,7 +163,9 @@ fn details(campaign: &Campaign, list: Option<&str>, now: Timestamp) -> Markup {
                 dt { "Launched" }
                 dd { (time_or(launch.map(|launch| launch.at), "–")) }
                 dt { "Completed" }
-                dd #campaign-completed data-live data-on=[on] { (time_or(campaign.completed_at(), "–")) }
+                dd #campaign-completed data-live data-on=[on] {
+                    (time_or(campaign.completed_at(), "–"))
+                }
             }
         }
     }

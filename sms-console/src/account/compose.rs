@@ -122,9 +122,9 @@ async fn check(visit: &AccountVisit, draft: Draft, form: &Form) -> Outcome {
     }
 }
 
-/// Sends, if the price is still the one that was agreed to; a test key pays none. A request that was
-/// sent before may have no price now, such as one whose scheduled time has passed: the service
-/// answers as at first.
+/// Sends, if the price is still the agreed one; a test key pays none. A request that was sent
+/// before may have no price now, such as one whose scheduled time has passed: the service answers
+/// as at first.
 async fn send(visit: &AccountVisit, draft: Draft, form: &Form) -> Outcome {
     let agreed: u64 = form.text("price").parse().map_err(|_| Trouble::BadForm("the price"))?;
     if !visit.person.mode.is_test()

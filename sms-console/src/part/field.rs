@@ -236,7 +236,8 @@ impl<'a> Field<'a> {
         match &self.control {
             Control::Input(kind) => html! {
                 input.input type=(kind) id=(id) name=(name) value=(value) required[required]
-                    disabled[disabled] autofocus[focused] maxlength=[longest] step=[step] placeholder=[placeholder] autocomplete=(autocomplete)
+                    disabled[disabled] autofocus[focused] maxlength=[longest] step=[step]
+                    placeholder=[placeholder] autocomplete=(autocomplete)
                     aria-invalid=[invalid] aria-describedby=[described];
             },
             // A line end right after the tag is no part of the text.
