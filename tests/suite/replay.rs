@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Error;
+use sms_core::clock::{Clock, ManualClock};
 use sms_core::event::EventType;
 use sms_core::event::position::Position;
 use sms_core::prelude::*;
 use sms_core::service::replay::{ReplayFrom, ReplayRequest};
+use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::{Endpoint, EndpointInput};
 use sms_core::webhook::replay::EVERY;
 use sms_store_memory::MemoryStore;
+use sms_tests::failing_store::FailingStore;
 use sms_tests::troubled_replays::TroubledReplays;
 use sms_workers::{WorkerOptions, Workers};
 use tokio::time::{sleep, timeout};
@@ -100,4 +103,55 @@ async fn a_replay_that_begins_while_the_store_looks_for_replays_goes_on_at_once(
     assert_eq!(looked.unwrap(), 0, "it began after the store had its answer");
     assert_eq!(stage.sms.replays_go_on().await.unwrap(), 1, "no time has passed");
     assert_eq!(stage.deliveries_to(&endpoint).await.len(), MISSED);
+}
+
+/// Three messages leave. The outcome of the first is recorded two minutes late, after so many of
+/// the others. Returns how many events replays have from then on, and until then.
+async fn replayed_around_a_late_outcome(recorded_after: usize) -> (usize, usize) {
+    sms_test_log::watch();
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let server = || {
+        let sms = Sms::builder(store.clone()).clock(clock.clone());
+        sms.webhooks(Answering::with(204)).build()
+    };
+    let (sms, other) = (server(), server());
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
+    let account = operator.account_create(NewAccountInput::active("Bistro", 10)).await.unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let send = async || account.send(SendRequest::new("hello").to("07700 900123")).await.unwrap();
+    send().await;
+    store.refuse_outcomes(1);
+    sms.dispatch_due(1).await.unwrap_err();
+    for _ in 0..12 {
+        clock.advance(Duration::from_secs(10));
+        sms.renew_leases().await.unwrap();
+    }
+    let since = clock.now().minus(Duration::from_secs(45));
+    for sent in 1..=2 {
+        clock.advance(Duration::from_secs(1));
+        send().await;
+        assert_eq!(other.dispatch_due(1).await.unwrap().sent, 1);
+        if sent == recorded_after {
+            sms.record_kept().await.unwrap();
+        }
+    }
+    let input = EndpointInput::new("https://example.com/late", [EventType::MessageSent]);
+    let endpoint = account.webhook_create(input.clone()).await.unwrap().0;
+    let request = ReplayRequest { from: ReplayFrom::Time(since), to: None, types: None };
+    let after = account.webhook_replay(endpoint.id, request).await.unwrap();
+    let endpoint = account.webhook_create(input).await.unwrap().0;
+    let from = ReplayFrom::Position(Position::START);
+    let request = ReplayRequest { from, to: Some(since), types: None };
+    let before = account.webhook_replay(endpoint.id, request).await.unwrap();
+    (after.events, before.events)
+}
+
+#[tokio::test]
+async fn a_replay_by_time_has_what_was_recorded_late_and_what_came_before_it() {
+    for recorded_after in [1, 2] {
+        let events = replayed_around_a_late_outcome(recorded_after).await;
+        assert_eq!(events, (2, 1), "recorded after {recorded_after} others");
+    }
 }

@@ -17,10 +17,10 @@ use crate::page::Limit;
 use crate::time::Timestamp;
 use crate::webhook::Endpoint;
 use crate::webhook::replay::{
-    PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span, may_begin,
+    MOST_PAGES, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span, may_begin,
 };
 
-/// The log is in the order of commits, and an event happens up to this long before its commit.
+/// The log is in the order of commits, and most events happen at most this long before theirs.
 const SLACK: Duration = Duration::from_mins(1);
 /// How many replays go on in one call.
 const AT_ONCE: usize = 20;
@@ -88,13 +88,10 @@ impl AccountHandle {
         let (after, from) = match request.from {
             ReplayFrom::Position(position) => (position, None),
             ReplayFrom::Event(id) => (self.position_of(id).await?, None),
-            ReplayFrom::Time(at) => {
-                let commit = self.last_before(at.minus(SLACK)).await?;
-                (Position { commit, place: 0 }, Some(at))
-            }
+            ReplayFrom::Time(at) => (self.place_before(at).await?, Some(at)),
         };
         let end = match request.to {
-            Some(to) => Position::end_of(self.last_before(to.plus(SLACK)).await?),
+            Some(to) => self.place_after(to).await?,
             None => Position::end_of(u64::MAX),
         };
         let span = Span { from, to: request.to };
@@ -142,14 +139,51 @@ impl AccountHandle {
         Ok(begun)
     }
 
-    /// The last commit whose first event happened before `at`; 0 if there is none. Halves the log
-    /// until it has found it.
-    async fn last_before(&self, at: Timestamp) -> Result<u64, Error> {
+    /// A place in the log before what happened at `at` or later: all of it, unless more than
+    /// [`Limit::EXPORT`] events in a row before that place were committed late.
+    async fn place_before(&self, at: Timestamp) -> Result<Position, Error> {
+        let mut high = self.newest().await?;
+        loop {
+            let commit = self.last_before(at.minus(SLACK), high).await?;
+            // That commit may have come late, after events that belong to the replay.
+            let before = ReadFrom::Newest(Some(Position { commit, place: 0 }));
+            let page = self.page(Kinds::all(), before, Limit::EXPORT).await?;
+            match page.items.iter().rfind(|logged| logged.event.created_at >= at) {
+                Some(first) => high = first.position.commit.saturating_sub(1),
+                None => return Ok(Position::end_of(commit.saturating_sub(1))),
+            }
+        }
+    }
+
+    /// A place in the log after what happened before `at`: all of it, unless more than
+    /// [`Limit::EXPORT`] events are between two of them that were committed late.
+    async fn place_after(&self, at: Timestamp) -> Result<Position, Error> {
+        let newest = self.newest().await?;
+        let mut end = Position::end_of(self.last_before(at.plus(SLACK), newest).await?);
+        for _ in 0..MOST_PAGES {
+            let page = self.page(Kinds::all(), ReadFrom::After(end), Limit::EXPORT).await?;
+            match page.items.iter().rfind(|logged| logged.event.created_at < at) {
+                Some(last) => end = Position::end_of(last.position.commit),
+                None => break,
+            }
+        }
+        Ok(end)
+    }
+
+    /// The last commit that can be read; 0 if there is none.
+    async fn newest(&self) -> Result<u64, Error> {
         let newest = self.one(ReadFrom::Newest(None)).await?;
-        let (mut low, mut high) = (0, newest.map_or(0, |newest| newest.position.commit));
+        Ok(newest.map_or(0, |newest| newest.position.commit))
+    }
+
+    /// The last commit up to `high` whose first event happened before `at`; 0 if there is none.
+    /// Halves the log until it has found one. A commit that came late may be taken for the last.
+    async fn last_before(&self, at: Timestamp, mut high: u64) -> Result<u64, Error> {
+        let mut low = 0;
         while low < high {
             let middle = low + (high - low) / 2;
             let first = self.one(ReadFrom::After(Position::end_of(middle))).await?;
+            let first = first.filter(|first| first.position.commit <= high);
             match first.filter(|first| first.event.created_at < at) {
                 Some(earlier) => low = earlier.position.commit,
                 None => high = middle,

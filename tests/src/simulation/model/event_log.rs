@@ -57,7 +57,7 @@ impl Model {
             for (index, logged) in indices.into_iter().zip(found) {
                 check_entry(&logged, owed[index], own.log.end())?;
                 let id = logged.event.id;
-                ensure!(own.log.push(logged.clone(), moment.now), "two events have the id {id}");
+                ensure!(own.log.push(logged.clone()), "two events have the id {id}");
                 self.tally.events += 1;
                 entries.push((index, logged));
             }

@@ -27,9 +27,6 @@ const PORTION: usize = 50;
 const PAUSE: Duration = Duration::from_millis(250);
 /// From this many failures in a row on, a replay waits until nothing waits for the endpoint.
 const DOWN: u32 = 10;
-/// Events whose commits come later than this may be missed by a replay that begins or ends at a
-/// time.
-const LATE: Duration = Duration::from_mins(1);
 
 impl Model {
     /// The task under way found this endpoint.
@@ -305,13 +302,9 @@ impl Scope {
         ensure!(!by_position || after == self.after, "a replay begins at {after:?}");
         let all = |from, to| log.between(from, to).iter().filter(|entry| self.wants(entry));
         let mut skipped = all(self.after, after).filter(|entry| !entry.removed);
-        let lead = Position { commit: after.commit, place: 0 };
-        let astray = log.between(lead, Position::end_of(after.commit)).iter().any(is_late);
-        let first = skipped.next().filter(|_| !astray);
+        let first = skipped.next();
         ensure!(first.is_none(), "a replay begins after {first:?}");
-        let timed = self.span.from.is_some() || self.span.to.is_some();
-        let mut kept = all(until, asked.end).filter(|entry| !entry.removed);
-        let cut = kept.find(|entry| !(timed && is_late(entry)));
+        let cut = all(until, asked.end).find(|entry| !entry.removed);
         ensure!(cut.is_none(), "a replay until {until:?} leaves out {cut:?}");
         let rest: Vec<&Entry> = all(after, until).collect();
         let kept = rest.iter().filter(|entry| !entry.removed).count();
@@ -334,9 +327,4 @@ impl Scope {
         ensure!(replay == plan.replay, "{:?} is planned for {replay:?}", plan.replay);
         Ok((replay, rest.iter().map(|entry| entry.logged.event.id).collect()))
     }
-}
-
-/// Whether the commit of an event came late.
-fn is_late(entry: &Entry) -> bool {
-    entry.logged_at.since(entry.logged.event.created_at) > LATE
 }

@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use sms_core::event::log::LoggedEvent;
 use sms_core::event::position::Position;
 use sms_core::ids::EventId;
-use sms_core::time::Timestamp;
 
 /// An event of a log.
 #[derive(Debug)]
 pub struct Entry {
     /// The event at its position, as it was when it was first read.
     pub logged: LoggedEvent,
-    /// When it was committed.
-    pub logged_at: Timestamp,
     /// Whether it was removed since because it was old.
     pub removed: bool,
 }
@@ -31,10 +28,10 @@ impl LogModel {
         self.entries.last().map_or(Position::START, |entry| entry.logged.position)
     }
 
-    /// Adds the next event, committed at `logged_at`. Returns false if it is there already.
-    pub fn push(&mut self, logged: LoggedEvent, logged_at: Timestamp) -> bool {
+    /// Adds the next event. Returns false if it is there already.
+    pub fn push(&mut self, logged: LoggedEvent) -> bool {
         let before = self.places.insert(logged.event.id, self.entries.len());
-        self.entries.push(Entry { logged, logged_at, removed: false });
+        self.entries.push(Entry { logged, removed: false });
         before.is_none()
     }
 
