@@ -35,6 +35,8 @@ job(here, 'an endpoint is added, tested, retried, given a new secret and deleted
       const secret = await page.getByRole('dialog').locator('code').innerText();
       assert.match(secret, /^whsec_/);
       await page.getByRole('button', { name: 'I have copied it' }).click();
+      // A reload while the browser goes on to the next page would break it off.
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.reload();
       await page.getByRole('link', { name: receiver.url }).click();
       await page.getByRole('heading', { name: receiver.url }).waitFor();
@@ -129,9 +131,10 @@ job(here, 'a replay sends a new endpoint the events before it', 'live',
     const receiver = await receiverStart();
     receiver.status = 200;
     try {
+      const log = async () => (await server.api('GET', '/events?types=message.sent')).data;
+      const before = (await log()).length;
       await server.api('POST', '/messages', { to: '07700 900123', body: 'Hello' });
-      const log = () => server.api('GET', '/events?types=message.sent');
-      const { length } = await until(async () => (await log()).data, (all) => all.length > 0);
+      const { length } = await until(log, (all) => all.length > before);
       const endpoint = (await server.api('POST', '/webhooks', {
         url: receiver.url, events: ['message.sent', 'message.received'],
       })).data;
