@@ -341,7 +341,7 @@ fn a_sandbox_with_a_database_or_a_real_route_does_not_start() {
             [("DATABASE_URL", "postgres://example.com/sms"), ("SMS_ADMIN_TOKEN", TOKEN)],
             "a sandbox runs in memory only",
         ),
-        ([("SMS_ROUTES", "main"), ("SMS_ADMIN_TOKEN", TOKEN)], "no route but simulator"),
+        ([("SMS_ROUTES", "main"), ("SMS_ADMIN_TOKEN", TOKEN)], "supports only the route simulator"),
     ] {
         let settings = [&settings[..], &[("SMS_SANDBOX", "true")]].concat();
         let output = run(&[], &settings);
