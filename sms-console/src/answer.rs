@@ -4,7 +4,7 @@ use bytes::Bytes;
 use maud::{Markup, html};
 use poem::Response;
 use poem::http::header::{CONTENT_DISPOSITION, LOCATION};
-use poem::http::{HeaderValue, Method, StatusCode};
+use poem::http::{HeaderValue, StatusCode};
 use sms_core::Error;
 use sms_core::error::causes;
 use sms_core::store::StoreError;
@@ -17,7 +17,7 @@ use crate::part::state::state;
 use crate::place::Place;
 use crate::places::page_at;
 use crate::reply::{Download, Page, Reply, Trouble};
-use crate::visit::{Asked, Visit};
+use crate::visit::Visit;
 use crate::way_back::address;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -25,9 +25,9 @@ const HTML: &str = "text/html; charset=utf-8";
 impl Place {
     /// Answers a request. `body` is what the browser sent with it.
     pub async fn answer(&self, visit: Visit, body: Bytes) -> Response {
-        let asked = if *self.method() == Method::POST { Asked::Form } else { Asked::Page };
+        let mut visit = visit;
+        visit.page = page_at(visit.uri.path()).to_owned();
         let mut shown = visit.clone();
-        shown.asked = asked;
         let outcome = self.outcome(visit, &body).await;
         if !matches!(outcome, Ok(Reply::Moved(_) | Reply::Fragment(_) | Reply::File(_))) {
             shown = shown.with_frame().await;

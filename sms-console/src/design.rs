@@ -64,7 +64,7 @@ async fn show(visit: Visit) -> Outcome {
 fn view(visit: &Visit) -> Markup {
     let first = link("To the console", "/console");
     // The frame has the choice of colours for who is signed in.
-    let colours = matches!(visit.session, Session::Nobody).then(|| theme_form(visit));
+    let colours = matches!(visit.session, Session::Nobody).then(|| theme_form(visit, PATH));
     html! {
         (head("Design")
             .lead("The tokens and the components of this console, each in every state.")

@@ -12,7 +12,7 @@ use crate::part::theme::theme_form;
 use crate::places::page_at;
 use crate::reply::{Page, Width};
 use crate::said::Said;
-use crate::visit::{Asked, Session, Theme, Visit};
+use crate::visit::{Session, Theme, Visit};
 
 /// What all pages run, and what these modules import: so that none waits for another to be read.
 const MODULES: &[&str] = &[
@@ -74,9 +74,7 @@ fn events(session: &Session) -> Option<String> {
 /// The address of a page that is the answer to a form, if that is at an address without a page: a
 /// reload then asks for the page, and does not send the form again.
 fn address(visit: &Visit) -> Option<&str> {
-    let path = visit.uri.path();
-    let page = (visit.asked == Asked::Form).then(|| page_at(path));
-    page.filter(|page| *page != path)
+    Some(&*visit.page).filter(|page| *page != visit.uri.path())
 }
 
 /// Whose page it is: one of somebody who has left is not used, and tabs of other people keep apart.
@@ -131,7 +129,7 @@ fn side(visit: &Visit) -> Markup {
             div.side-body #side-body {
                 (navigation(groups, visit.uri.path(), visit.unread))
                 div.side-foot {
-                    (theme_form(visit))
+                    (theme_form(visit, page_at(visit.uri.path())))
                     form method="post" action="/console/sign-out" {
                         input type="hidden" name="csrf" value=(visit.csrf());
                         (submit("Sign out").small())

@@ -58,7 +58,7 @@ fn view(visit: &Visit, next: &str, why: &Why) -> Markup {
                     "signed out after 12 hours."
                 }
             }
-            (theme_form(visit))
+            (theme_form(visit, SIGN_IN))
         }
     }
 }

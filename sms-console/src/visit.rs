@@ -45,8 +45,9 @@ pub struct Visit {
     pub sms: Sms,
     /// Which colours the person has chosen on this device.
     pub theme: Theme,
-    /// What the browser asked for.
-    pub(crate) asked: Asked,
+    /// The path of the page. The answer to a form may be at an address that takes only forms; then
+    /// this is the page above it.
+    pub(crate) page: String,
     /// How many messages nobody has read; the navigation says so.
     pub(crate) unread: u64,
     query: Query,
@@ -88,15 +89,6 @@ pub struct OperatorPerson {
     pub csrf: String,
 }
 
-/// What a browser asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// A page.
-    Page,
-    /// What a form does.
-    Form,
-}
-
 /// Which colours pages have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
@@ -129,9 +121,9 @@ impl Visit {
     /// A request to `uri` by whoever is signed in.
     pub fn new(desk: Desk, uri: Uri, session: Session) -> Self {
         let query = Query::of(uri.query().unwrap_or_default());
-        let sms = desk.sms.clone();
+        let (sms, page) = (desk.sms.clone(), uri.path().to_owned());
         let (params, theme, form) = (Params::default(), Theme::default(), Form::default());
-        Self { uri, params, session, desk, sms, theme, asked: Asked::Page, unread: 0, query, form }
+        Self { uri, params, session, desk, sms, theme, page, unread: 0, query, form }
     }
 
     /// Adds the parameters of the path.

@@ -15,7 +15,7 @@ pub fn page_request(visit: &Visit) -> PageRequest {
 /// Links to the newest and to older items.
 pub fn pager(visit: &Visit, next: Option<Cursor>) -> Markup {
     let next = next.map(|next| next.to_string());
-    let (path, queries) = (visit.uri.path(), visit.queries());
+    let (path, queries) = (&*visit.page, visit.queries());
     let first = queries.get("cursor").map(|_| queries.address(path, "cursor", None));
     let older = next.map(|next| queries.address(path, "cursor", Some(&next)));
     html! {

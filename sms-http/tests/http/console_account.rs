@@ -201,6 +201,27 @@ async fn a_list_that_was_chosen_stays_chosen_however_many_there_are() {
 }
 
 #[tokio::test]
+async fn the_answer_to_a_form_leads_to_older_deliveries_and_stays_on_its_page_in_other_colours() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let input = json!({ "url": "https://example.com/hook", "events": ["message.sent"] });
+    let endpoint = made(&account, "/webhooks", input).await;
+    let browser = browser(&rig, &account.live).await;
+    let page = format!("/console/developers/webhooks/{endpoint}");
+    let test = format!("{page}/test");
+    for _ in 0..25 {
+        browser.submit(&test, &[]).await.assert(200);
+    }
+    let shown = browser.submit(&test, &[]).await.assert(200).text();
+    let (before, _) = shown.split_once("\">Older</a>").unwrap();
+    let (_, older) = before.rsplit_once("href=\"").unwrap();
+    assert!(older.starts_with(&format!("{page}?cursor=")), "{older}");
+    let oldest = browser.get(older).await.assert(200).text();
+    assert_eq!(oldest.matches("Details of webhook.test").count(), 1, "{oldest}");
+    assert!(shown.contains(&format!("name=\"next\" value=\"{page}\"")), "{shown}");
+}
+
+#[tokio::test]
 async fn a_replay_that_leaves_something_out_says_when_its_last_event_happened() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;
