@@ -6,18 +6,25 @@ const LONGEST_PRESS = 2000;
 let pressed = -LONGEST_PRESS;
 /** @type {{ html: string, page: string } | null} */
 let waiting = null;
+let timer = 0;
 
 /**
  * Swaps every element with `data-live` for the one of the same id in `html`. Nothing is swapped
  * under somebody who writes in it, and nothing that has not changed. While something is pressed,
- * all of it waits: what is swapped between press and release gets no click.
+ * all of it waits: what is swapped between press and release gets no click. It waits for the longest
+ * press at most, because the end of a press may never be seen.
  * @param {string} html the whole page
  */
 export function swapLive(html) {
-  if (performance.now() - pressed < LONGEST_PRESS) {
+  clearTimeout(timer);
+  const rest = pressed + LONGEST_PRESS - performance.now();
+  if (rest > 0) {
     waiting = { html, page: location.href };
+    timer = window.setTimeout(swapHeld, rest);
     return;
   }
+  // What waited is older.
+  waiting = null;
   const fresh = new DOMParser().parseFromString(html, 'text/html');
   for (const old of document.querySelectorAll('[data-live][id]')) {
     const next = fresh.getElementById(old.id);
@@ -25,16 +32,18 @@ export function swapLive(html) {
   }
 }
 
+function swapHeld() {
+  const held = waiting;
+  waiting = null;
+  if (held && held.page === location.href) swapLive(held.html);
+}
+
 addEventListener('pointerdown', () => { pressed = performance.now(); }, { capture: true });
 for (const end of ['pointerup', 'pointercancel']) {
   addEventListener(end, () => {
     pressed = -LONGEST_PRESS;
     // The click comes first.
-    setTimeout(() => {
-      const held = waiting;
-      waiting = null;
-      if (held && held.page === location.href) swapLive(held.html);
-    });
+    setTimeout(swapHeld);
   }, { capture: true });
 }
 

@@ -55,17 +55,71 @@ const look = (page, state) => page.evaluate((now) => {
   document.dispatchEvent(new Event('visibilitychange'));
 }, state);
 
+/** Presses take no time by the page's clock. @param {Page} page */
+const clockStop = (page) => page.evaluate(() => {
+  const at = performance.now();
+  Object.assign(performance, { now: () => at });
+});
+
+/** The page's clock is an hour on, and stays there. @param {Page} page */
+const clockMove = (page) => page.evaluate(() => {
+  const at = performance.now() + 3_600_000;
+  Object.assign(performance, { now: () => at });
+});
+
+/**
+ * A message comes in, and the page has read itself again with it.
+ * @param {Page} page
+ * @param {import('../src/server.js').Server} server
+ * @param {string} from
+ * @param {string} body
+ */
+async function comesToPage(page, server, from, body) {
+  const read = page.waitForResponse(async (answer) => (
+    answer.url() === page.url() && (await answer.text()).includes(body)));
+  await comesIn(server, from, body);
+  await read;
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+}
+
 job(here, 'a click survives a page update', 'live',
   '/console/inbox', async (page, server) => {
     await comesIn(server, '+447700900323', 'Press me');
-    const link = page.getByRole('link', { name: /Press me/ });
-    await link.hover();
+    await page.getByRole('link', { name: /Press me/ }).hover();
+    await clockStop(page);
     await page.mouse.down();
-    const read = page.waitForResponse((answer) => answer.url() === page.url());
-    await comesIn(server, '+447700900323', 'Press me, too');
-    await (await read).finished();
+    await comesToPage(page, server, '+447700900323', 'Press me, too');
     await page.mouse.up();
     await page.getByRole('log').getByText('Press me, too').waitFor();
+  });
+
+job(here, 'an update that waited for a press does not replace a newer one', 'live',
+  '/console/inbox', async (page, server) => {
+    await page.getByRole('heading', { name: 'Inbox' }).hover();
+    await clockStop(page);
+    await page.mouse.down();
+    await comesToPage(page, server, '+447700900329', 'Older');
+    assert.equal(await page.getByRole('link', { name: /Older/ }).count(), 0);
+    await clockMove(page);
+    await comesToPage(page, server, '+447700900329', 'Newer');
+    const newer = page.getByRole('link', { name: /Newer/ });
+    await newer.waitFor();
+    await page.mouse.up();
+    await page.evaluate(() => new Promise((done) => setTimeout(done)));
+    assert.equal(await newer.count(), 1);
+  });
+
+job(here, 'an update waits for a press that never ends for a short time only', 'live',
+  '/console/inbox', async (page, server) => {
+    await toldOnly(page);
+    await page.reload();
+    await clockStop(page);
+    await page.evaluate(() => dispatchEvent(new PointerEvent('pointerdown')));
+    await comesToPage(page, server, '+447700900330', 'Held back');
+    const link = page.getByRole('link', { name: /Held back/ });
+    assert.equal(await link.count(), 0);
+    await clockMove(page);
+    await link.waitFor();
   });
 
 job(here, 'a page shows events at once, without polling', 'live',
