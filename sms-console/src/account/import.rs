@@ -53,7 +53,8 @@ pub(crate) fn places() -> Vec<Place> {
 }
 
 async fn ask(visit: AccountVisit) -> Outcome {
-    Ok(page(&visit, html! {}).await?.into())
+    let list = visit.query("list").unwrap_or_default();
+    Ok(page(&visit, list, html! {}).await?.into())
 }
 
 /// The whole file at once.
@@ -62,14 +63,13 @@ async fn import(visit: AccountVisit) -> Outcome {
     let key = key_of(&form)?;
     let list = list_of(&form)?;
     let file = form.file("file").ok_or(Trouble::BadForm("a file"))?;
-    let refused = |words: &str| notice(Notice::Bad, &html! { p { (words) } });
     let sheet = match Sheet::read(&file.bytes) {
         Ok(sheet) => sheet,
-        Err(error) => return Ok(Reply::Again(page(&visit, refused(&error.to_string())).await?)),
+        Err(error) => return refused(&visit, &form, &error.to_string()).await,
     };
     let columns = Column::guessed(&sheet.header);
     if column::check(&columns).is_err() {
-        return Ok(Reply::Again(page(&visit, refused(NO_NUMBER)).await?));
+        return refused(&visit, &form, NO_NUMBER).await;
     }
     let rows = sheet.rows.iter().map(|row| column::contact_of(&row.cells, &columns));
     let rows: Vec<ContactInput> = rows.collect();
@@ -82,11 +82,14 @@ async fn import(visit: AccountVisit) -> Outcome {
             };
             Ok(Page::new("Import contacts", content).into())
         }
-        Err(error) => {
-            let words = sentence(&in_words(&error));
-            Ok(Reply::Again(page(&visit, refused(&words)).await?))
-        }
+        Err(error) => refused(&visit, &form, &sentence(&in_words(&error))).await,
     }
+}
+
+/// The form again, with the list that was chosen in it. Browsers do not keep the file.
+async fn refused(visit: &AccountVisit, form: &Form, words: &str) -> Outcome {
+    let problems = notice(Notice::Bad, &html! { p { (words) } });
+    Ok(Reply::Again(page(visit, form.text("list"), problems).await?))
 }
 
 fn list_of(form: &Form) -> Result<Option<ListId>, Trouble> {
@@ -99,8 +102,8 @@ fn import_head() -> Markup {
     html! { (head("Import contacts").back("Contacts", "/console/contacts").lead(lead)) }
 }
 
-async fn page(visit: &AccountVisit, problems: Markup) -> Result<Page, Trouble> {
-    let list = visit.query("list").unwrap_or_default();
+/// The form. `list` is the id of the list that is chosen, or empty.
+async fn page(visit: &AccountVisit, list: &str, problems: Markup) -> Result<Page, Trouble> {
     let chosen: Option<ListId> = list.parse().ok();
     let lists = every_list_and(visit.handle(), chosen.as_slice()).await?;
     let owner = format!("{} {}", visit.person.account.id, visit.person.mode);

@@ -1,6 +1,7 @@
 //! `/console/contacts/import` without script: the whole file comes in one form.
 
 use poem::http::Method;
+use serde_json::json;
 
 use crate::browser::Browser;
 use crate::rig::{Reply, Rig};
@@ -82,6 +83,24 @@ async fn a_file_with_more_mistakes_than_a_page_can_carry_says_how_many_are_missi
     let missing = 1_500 - listed;
     assert!(page.contains(&format!("{missing} rows more did not fit.")), "{missing}");
     assert!(page.contains(&format!("The download has the first {listed}.")), "{listed}");
+}
+
+#[tokio::test]
+async fn the_chosen_list_stays_chosen_when_a_file_is_refused() {
+    let rig = Rig::new().await;
+    let account = rig.account(0).await;
+    let browser = Browser::sign_in(&rig, account.live.token.as_ref().unwrap()).await;
+    let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
+    let list = list["id"].as_str().unwrap();
+    imported(&browser, "mobile\n07700900123\n").await;
+    // A file without rows, one without a number, and one that the key of the first does not allow.
+    for file in ["", "name\nFront desk\n", "mobile\n07700900124\n"] {
+        let fields = [("key", "0123456789abcdef0123456789abcdef"), ("list", list), ("file", file)];
+        let refused = submit(&browser, "/console/contacts/import", &fields).await.assert(422);
+        let page = refused.text();
+        assert!(page.contains(&format!("value=\"{list}\" selected>Regulars")), "{file}: {page}");
+        assert!(page.contains(&format!("data-list=\"{list}\"")), "{file}: {page}");
+    }
 }
 
 #[tokio::test]
