@@ -15,7 +15,7 @@ use crate::webhook::attempt::{
 };
 use crate::webhook::delivery::{Delivery, DeliveryStatus};
 use crate::webhook::endpoint::{
-    Endpoint, EndpointChange, EndpointInput, EndpointRefused, settle_creation,
+    Endpoint, EndpointChange, EndpointInput, EndpointRefused, check_description, settle_creation,
 };
 use crate::webhook::retry::Jitter;
 use crate::webhook::rotation::SecretChange;
@@ -74,7 +74,9 @@ impl AccountHandle {
         rotation: Rotation,
     ) -> Result<(Endpoint, Option<Secret>), Error> {
         self.webhook_get(id).await?;
-        valid(self.webhook_check(change.url.as_deref(), change.events.as_ref()).await)?;
+        let mut errors = self.webhook_check(change.url.as_deref(), change.events.as_ref()).await;
+        errors.extend(check_description(change.description.as_ref().and_then(Option::as_deref)));
+        valid(errors)?;
         let place = SecretPlace { account: self.id, endpoint: id };
         let drawn = rotation.draws().then(|| self.sms.draw_secret(place)).transpose()?;
         let (secret, stored) = drawn.unzip();
@@ -219,7 +221,9 @@ impl Keyed<AccountHandle> {
         let store = account.sms.store();
         let has_room = settle_creation(store.endpoint_list(account.id).await?.len());
         let check = url_check(has_room);
-        valid(account.check_fields(Some(&input.url), Some(&input.events), check).await)?;
+        let mut errors = account.check_fields(Some(&input.url), Some(&input.events), check).await;
+        errors.extend(check_description(input.description.as_deref()));
+        valid(errors)?;
         if let Err(EndpointRefused::LimitReached) = has_room {
             // The same request may have made the last one meanwhile.
             return match self.earlier::<Endpoint>(claim).await? {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::event::EventType;
+use crate::field_error::FieldError;
 use crate::idempotency::{Answer, Born, Fields};
 use crate::ids::{AccountId, EndpointId};
 use crate::setters::setters;
@@ -14,6 +15,8 @@ use crate::webhook::sealing::{SecretPlace, StoredSecret};
 
 /// The most endpoints of an account.
 pub const MAX_PER_ACCOUNT: usize = 10;
+/// The most characters of a description.
+pub const MAX_DESCRIPTION: usize = 500;
 /// How many failed attempts in a row disable an endpoint.
 pub const FAILURES_TO_SWITCH_OFF: u32 = 100;
 
@@ -250,6 +253,11 @@ setters! { EndpointChange {
     power(power: Power) = Some(power);
 } }
 
+/// What is wrong with a description that is given.
+pub(crate) fn check_description(text: Option<&str>) -> Option<FieldError> {
+    FieldError::of_text("description", text?, 0..=MAX_DESCRIPTION)
+}
+
 /// Why an endpoint was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointRefused {
@@ -341,6 +349,18 @@ mod tests {
         let failed = Power::Off(DisabledReason::Failures);
         assert_eq!(change().apply(endpoint(failed), at).power, failed);
         assert_eq!(Some(change().apply(endpoint(Power::On), at).power), by_owner);
+    }
+
+    #[test]
+    fn a_description_has_up_to_500_characters() {
+        for (text, code) in [
+            ("é".repeat(500), None),
+            ("é".repeat(501), Some("too_long")),
+            ("a\0".to_owned(), Some("invalid_character")),
+        ] {
+            assert_eq!(check_description(Some(&text)).map(|error| error.code), code);
+        }
+        assert_eq!(check_description(None), None);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use sms_core::event::EventType;
 use sms_core::service::webhook::Rotation;
 use sms_core::service::{AccountHandle, Caller};
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
+use sms_core::webhook::endpoint::{
+    DisabledReason, Endpoint, EndpointChange, EndpointInput, MAX_DESCRIPTION, Power,
+};
 use sms_core::webhook::secret::Secret;
 use sms_core::webhook::sender::WebhookAnswer;
 
@@ -31,8 +33,6 @@ use crate::web::path_param::PathParam;
 
 /// The most characters of a URL.
 const MAX_URL: usize = 2_048;
-/// The most characters of a description.
-const MAX_DESCRIPTION: usize = 500;
 
 request_body! {
     /// A new endpoint.

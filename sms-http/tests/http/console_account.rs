@@ -151,6 +151,28 @@ async fn deleting_what_is_gone_shows_a_notice_on_the_list() {
 }
 
 #[tokio::test]
+async fn the_description_of_an_endpoint_is_checked_by_the_server() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    let browser = browser(&rig, &account.live).await;
+    let input = json!({ "url": "https://example.com/hook", "events": ["message.sent"] });
+    let endpoint = made(&account, "/webhooks", input).await;
+    let long = "d".repeat(501);
+    for path in
+        ["/console/developers/webhooks", &format!("/console/developers/webhooks/{endpoint}")]
+    {
+        let fields = [
+            KEY,
+            ("url", "https://example.com/hook"),
+            ("events", "message.sent"),
+            ("description", &*long),
+        ];
+        let refused = browser.submit(path, &fields).await.assert(422).text();
+        assert!(refused.contains("Description must have at most 500 characters"), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn a_day_that_does_not_exist_is_named_and_nothing_else_is_exported() {
     let rig = Rig::new().await;
     let account = rig.account(5).await;

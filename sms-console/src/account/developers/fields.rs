@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 use sms_core::event::EventType;
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
+use sms_core::webhook::endpoint::{
+    DisabledReason, Endpoint, EndpointChange, EndpointInput, MAX_DESCRIPTION, Power,
+};
 
 use crate::form::{FieldTroubles, Form};
 use crate::part::field::Field;
@@ -11,8 +13,6 @@ use crate::part::field::Field;
 pub(super) const FIELDS: &[&str] = &["url", "description", "events", "enabled"];
 const REACHABLE: &str =
     "It must be reachable on the public internet, such as https://example.com/hooks.";
-/// The most characters of a description, as the API has it.
-const LONGEST_DESCRIPTION: usize = 500;
 
 /// What is in the form.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl EndpointFields {
             (Field::text("description", "About")
                 .value(&*self.description)
                 .optional()
-                .longest(LONGEST_DESCRIPTION)
+                .longest(MAX_DESCRIPTION)
                 .trouble(troubles.get("description")))
             fieldset.stack-tight {
                 legend.legend { "Events" }
