@@ -1,5 +1,7 @@
 //! How numbers, times and amounts are written for people.
 
+use std::time::Duration;
+
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use maud::{Markup, html};
 use sms_core::phone::E164;
@@ -50,6 +52,16 @@ pub fn counted_as(count: u64, noun: &str, plural: &str) -> String {
 /// An amount: 1 credit, 2 credits.
 pub fn credits(count: impl Into<u64>) -> String {
     counted(count.into(), "credit")
+}
+
+/// A length of time in whole hours: 24 hours.
+pub(crate) fn in_hours(time: Duration) -> String {
+    counted(time.as_secs() / 3_600, "hour")
+}
+
+/// A length of time in whole days: 30 days.
+pub(crate) fn in_days(time: Duration) -> String {
+    counted(time.as_secs() / 86_400, "day")
 }
 
 /// A word of the API for people: `given_up` is "Given up".
@@ -179,6 +191,8 @@ mod tests {
         assert_eq!(counted(1, "message"), "1 message");
         assert_eq!(counted(2_000, "message"), "2,000 messages");
         assert_eq!(counted_as(2, "person", "people"), "2 people");
+        assert_eq!(in_hours(Duration::from_hours(24)), "24 hours");
+        assert_eq!(in_days(Duration::from_hours(24)), "1 day");
         assert_eq!(worded("given_up"), "Given up");
     }
 

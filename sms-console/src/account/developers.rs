@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use serde_json::json;
 use sms_core::Error;
 use sms_core::account::api_key::{KeyRecord, prefix};
-use sms_core::webhook::endpoint::{Endpoint, Power};
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, FAILURES_TO_SWITCH_OFF, Power};
 
 use self::fields::{EndpointFields, FIELDS};
 use self::secret::secret_dialog;
 use crate::form::{FieldTroubles, Form};
-use crate::format::{time_or, worded};
+use crate::format::{counted, time_or, worded};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, closes, opens, submit};
@@ -194,6 +194,17 @@ fn key_list(keys: &[KeyRecord]) -> Markup {
             },
         ]
     })
+}
+
+/// What a sentence about an endpoint that is off says of it.
+pub(crate) fn switched_off_because(reason: DisabledReason) -> String {
+    match reason {
+        DisabledReason::Failures => {
+            let times = counted(FAILURES_TO_SWITCH_OFF.into(), "time");
+            format!("was switched off, because it failed {times} in a row")
+        }
+        DisabledReason::ByOwner => "is off".to_owned(),
+    }
 }
 
 /// Whether an endpoint takes what is sent to it.

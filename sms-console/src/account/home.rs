@@ -14,6 +14,7 @@ use sms_core::statistics::{Counted, Day, Summary, SummaryRequest};
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 
+use super::developers::switched_off_because;
 use crate::format::{counted, credits, number, whole};
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, link};
@@ -237,13 +238,11 @@ fn attention(facts: &Facts) -> Markup {
 }
 
 fn endpoint_off(one: &Endpoint) -> Option<Markup> {
-    let why = match one.power {
-        Power::On => return None,
-        Power::Off(DisabledReason::Failures) => " was switched off: it failed 100 times.",
-        Power::Off(DisabledReason::ByOwner) => " is off.",
-    };
+    let Power::Off(reason) = one.power else { return None };
+    let why = switched_off_because(reason);
     Some(html! {
-        "The endpoint " a href={ "/console/developers/webhooks/" (one.id) } { (one.url) } (why)
+        "The endpoint " a href={ "/console/developers/webhooks/" (one.id) } { (one.url) }
+        " " (why) "."
     })
 }
 

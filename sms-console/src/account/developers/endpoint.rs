@@ -9,18 +9,19 @@ use sms_core::ids::EndpointId;
 use sms_core::page::{Limit, Page as ListPage};
 use sms_core::service::webhook::Rotation;
 use sms_core::time::Timestamp;
-use sms_core::webhook::delivery::Delivery;
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
+use sms_core::webhook::delivery::{Delivery, KEPT_FOR};
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
 use sms_core::webhook::replay::ReplayBegun;
+use sms_core::webhook::rotation::OLD_SECRET_VALID_FOR;
 use sms_core::webhook::sender::WebhookAnswer;
 
 use super::delivery::rows;
 use super::fields::{EndpointFields, FIELDS};
 use super::replay::{self, ReplayFields};
 use super::secret::secret_dialog;
-use super::{ENDPOINTS, PATH, state};
+use super::{ENDPOINTS, PATH, state, switched_off_because};
 use crate::form::FieldTroubles;
-use crate::format::whole;
+use crate::format::{in_days, in_hours, whole};
 use crate::key::{key_again, key_of, new_key};
 use crate::part::button::{Kind, closes, opens, submit};
 use crate::part::code::as_request;
@@ -202,6 +203,7 @@ fn view(
     shown: &Shown,
 ) -> Markup {
     let path = format!("/v1/webhooks/{}/deliveries", endpoint.id);
+    let kept = html! { "They are kept for " (in_days(KEPT_FOR)) "." };
     html! {
         div #endpoint-head data-live { (top(endpoint, visit.csrf())) }
         div #endpoint-questions data-live { (dialogs(endpoint, visit.csrf(), &shown.editing)) }
@@ -211,7 +213,7 @@ fn view(
             h2 { "Deliveries" }
             div #deliveries data-live {
                 @if deliveries.items.is_empty() {
-                    (empty("No deliveries yet", &html! { "They are kept for 30 days." }, None))
+                    (empty("No deliveries yet", &kept, None))
                 } @else {
                     (rows(&deliveries.items, &address(endpoint.id), visit.csrf()))
                     (pager(visit, deliveries.next))
@@ -241,15 +243,9 @@ fn top(endpoint: &Endpoint, csrf: &str) -> Markup {
     };
     let head = head(&endpoint.url).back("Developers", PATH).lead(lead).actions(actions);
     let head = head.beside(state(endpoint));
-    let why = match endpoint.power {
-        Power::On => return html! { (head) },
-        Power::Off(DisabledReason::Failures) => {
-            "It failed 100 times in a row and was switched off. Nothing is sent to it."
-        }
-        Power::Off(DisabledReason::ByOwner) => "It is off. Nothing is sent to it.",
-    };
+    let Power::Off(reason) = endpoint.power else { return html! { (head) } };
     let off = html! {
-        p { (why) }
+        p { "It " (switched_off_because(reason)) ". Nothing is sent to it." }
         form method="post" action=(to("on")) {
             input type="hidden" name="csrf" value=(csrf);
             (submit("Switch it on").small())
@@ -268,7 +264,8 @@ fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {
             title: "Make a new signing secret?",
             text: html! {
                 p {
-                    "The old one stays valid for 24 hours, so that your program can switch over."
+                    "The old one stays valid for " (in_hours(OLD_SECRET_VALID_FOR))
+                    ", so that your program can switch over."
                 }
             },
             action: "Make a new secret",
