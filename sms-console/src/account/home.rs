@@ -10,9 +10,9 @@ use sms_core::message::{Message, MessageFilter, MessageStatus};
 use sms_core::number::Number;
 use sms_core::page::{Limit, PageRequest};
 use sms_core::sender_name::{ReviewStatus, SenderName};
-use sms_core::statistics::{Counted, Day, Summary, SummaryRequest};
-use sms_core::time::Timestamp;
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
+use sms_core::statistics::{Change, Counted, Day, Summary, SummaryRequest};
+use sms_core::time::{Timestamp, london};
+use sms_core::webhook::endpoint::{Endpoint, Power};
 
 use super::developers::switched_off_because;
 use crate::format::{counted, credits, number, whole};
@@ -141,8 +141,8 @@ fn buys(balance: Credits) -> Markup {
 }
 
 fn figure(name: &str, of: Counted, summary: &Summary, span: Span) -> Markup {
-    let change = change(summary, of, span).map(|change| html! { (change) });
-    stat(name, &count(summary.counts.of(of)), change)
+    let (before, now) = (summary.previous.of(of), summary.counts.of(of));
+    stat(name, &count(now), Some(html! { (change(before, now, span)) }))
 }
 
 /// A count of messages, which is never negative.
@@ -150,14 +150,16 @@ fn count(count: i64) -> String {
     whole(u64::try_from(count).unwrap_or_default())
 }
 
-fn change(summary: &Summary, of: Counted, span: Span) -> Option<String> {
-    let before = span.before();
-    match summary.change(of).map(|change| (change.tenths() + 5).div_euclid(10)) {
-        None => (summary.previous.of(of) == 0).then(|| "None before".to_owned()),
-        Some(0) => Some(format!("As many as {before}")),
+/// How many there are now in comparison with before, in words.
+fn change(before: i64, now: i64, span: Span) -> String {
+    let then = span.before();
+    match Change::between(before, now).map(|change| (change.tenths() + 5).div_euclid(10)) {
+        None => "None before".to_owned(),
+        Some(0) if now == before => format!("As many as {then}"),
+        Some(0) => format!("About as many as {then}"),
         Some(percent) => {
             let direction = if percent > 0 { "more" } else { "fewer" };
-            Some(format!("{}% {direction} than {before}", whole(percent.unsigned_abs())))
+            format!("{}% {direction} than {then}", whole(percent.unsigned_abs()))
         }
     }
 }
@@ -218,9 +220,12 @@ fn attention(facts: &Facts) -> Markup {
         let more = if count == u64::from(MOST_FAILURES) { " or more" } else { "" };
         let (noun, were) =
             if count == 1 { ("message", "It was") } else { ("messages", "They were") };
+        let since = london::shown(now.minus(DAY)).date();
         items.push(html! {
-            a href="/console/messages?status=failed" { (count) (more) " " (noun) " failed" }
-            " in the last day. " (were) " refunded."
+            a href={ "/console/messages?status=failed&since=" (since) } {
+                (count) (more) " " (noun) " created in the last day failed"
+            }
+            ". " (were) " refunded."
         });
     }
     items.extend(webhooks.iter().filter_map(endpoint_off));
@@ -263,4 +268,24 @@ fn rent_owed(one: &Number, now: Timestamp) -> Option<Markup> {
         "The rent of " (number(one.phone)) " is overdue: " (credits(owed.credits))
         ". It is taken as soon as the balance allows." (stopped)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_as_before_is_said_of_equal_counts_only() {
+        for (before, now, words) in [
+            (0, 0, "None before"),
+            (0, 5, "None before"),
+            (1_000, 1_000, "As many as yesterday"),
+            (1_000, 1_001, "About as many as yesterday"),
+            (1_000, 999, "About as many as yesterday"),
+            (1_000, 1_010, "1% more than yesterday"),
+            (4, 3, "25% fewer than yesterday"),
+        ] {
+            assert_eq!(change(before, now, Span::Today), words);
+        }
+    }
 }

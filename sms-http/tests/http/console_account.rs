@@ -301,3 +301,18 @@ async fn the_reply_is_there_as_soon_as_somebody_may_be_texted_again() {
     assert!(thread.text().contains("has opted out and cannot be texted"));
     assert!(thread.text().contains("aria-label=\"Reply\""), "{}", thread.text());
 }
+
+#[tokio::test]
+async fn home_leads_to_the_failures_that_it_counts() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    account.send("07700 900901", "Hello").await;
+    rig.pass(30).await;
+    let browser = browser(&rig, &account.live).await;
+    let home = browser.get("/console").await.assert(200).text();
+    let link = "/console/messages?status=failed&amp;since=2026-11-20";
+    let words = format!("href=\"{link}\">1 message created in the last day failed</a>. It was");
+    assert!(home.contains(&words), "{home}");
+    let failed = browser.get(&link.replace("&amp;", "&")).await.assert(200).text();
+    assert!(failed.contains("07700 900901"), "{failed}");
+}

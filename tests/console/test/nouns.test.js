@@ -114,7 +114,7 @@ test('home lists what needs attention, the numbers, and the figures of the API',
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   const items = page.getByRole('listitem').filter({ hasText: /failed|is off|rejected|overdue/ });
   assert.deepEqual(await items.allInnerTexts(), [
-    '1 message failed in the last day. It was refunded.',
+    '1 message created in the last day failed. It was refunded.',
     'The endpoint http://127.0.0.1:9/off is off.',
     'The sender name Quay was rejected: Not yours',
     'The rent of 07700 900012 is overdue: 500 credits. It is taken as soon as the balance allows.',
