@@ -20,11 +20,14 @@ pub fn page(visit: &Visit, status: StatusCode, words: &str) -> Response {
     page_with(status, visit, &page)
 }
 
-/// The answer where there is no page. An address that ends in a slash leads to the one without, and
-/// whoever is not signed in is asked to do so first.
+/// The answer for an address without a page. A trailing slash is removed by a redirect; visitors
+/// without a session are sent to the sign-in page.
 pub async fn no_page(visit: Visit) -> Response {
     if let Some(path) = visit.uri.path().strip_suffix('/') {
-        return moved(path);
+        return match visit.uri.query() {
+            Some(query) => moved(&format!("{path}?{query}")),
+            None => moved(path),
+        };
     }
     let trouble = match visit.session {
         Session::Nobody => Trouble::SignedOut,

@@ -203,7 +203,11 @@ async fn addresses_of_earlier_versions_lead_to_the_same_pages() {
     ] {
         titled(&page(&rig, path, &operator).await.assert(200), title);
     }
-    for (path, to) in [("/console/", "/console"), ("/console/inbox/", "/console/inbox")] {
+    for (path, to) in [
+        ("/console/", "/console"),
+        ("/console/inbox/", "/console/inbox"),
+        ("/console/messages/?status=sent&q=a%26b", "/console/messages?status=sent&q=a%26b"),
+    ] {
         assert_eq!(page(&rig, path, &people).await.assert(303).header("location"), to);
     }
     // Its modules are gone; what it asks for then is answered, and it loads its address again.
