@@ -26,7 +26,7 @@ macro_rules! said {
     };
 }
 
-// One line each, in alphabetical order.
+// In alphabetical order, in one line each where it fits.
 said! {
     AccountActive = "account-active": "The account is active.",
     AccountAdded = "account-added": "The account is added.",
@@ -39,7 +39,8 @@ said! {
     ContactAdded = "contact-added": "The contact was added.",
     ContactDeleted = "contact-deleted": "The contact was deleted.",
     DeletedAlready = "deleted-already": "It was deleted already.",
-    DeliveryRetried = "delivery-retried": "It is being sent again.",
+    DeliveryRetried =
+        "delivery-retried": "The delivery was retried. Its last answer is in the table.",
     DraftDeleted = "draft-deleted": "The draft was deleted.",
     DraftSaved = "draft-saved": "The draft was saved.",
     EndpointChanged = "endpoint-changed": "The endpoint was changed elsewhere. Nothing was done.",

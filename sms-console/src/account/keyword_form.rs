@@ -76,7 +76,7 @@ impl KeywordForm {
         let word =
             word.hint("Letters and digits. People send it as the first word of their message.");
         let reply = Field::text_area("reply", "Reply", 4).optional().longest(MAX_REPLY);
-        let reply = reply.hint("Each reply costs one credit per segment.");
+        let reply = reply.hint("Each reply costs one credit per part.");
         let lists = lists.iter().map(|list| (list.id.to_string(), list.name.clone()));
         let lists = std::iter::once((String::new(), "No list".to_owned())).chain(lists);
         let list = Field::select("add_to_list_id", "Add the sender to", lists);

@@ -8,7 +8,7 @@ use sms_core::message::{Direction, Message};
 use sms_core::page::Page as Cursored;
 use sms_core::time::Timestamp;
 
-use self::filters::Impossible;
+use self::filters::InvalidFilters;
 use crate::format::{number, time_near};
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, download, link};
@@ -37,11 +37,11 @@ async fn list(visit: AccountVisit) -> Outcome {
     let (actions, found) = match filters::filter_of(query) {
         Ok(filter) => {
             let found = visit.handle().message_list(&filter, page_request(&visit)).await?;
-            let address = |path| filters::in_words_of_the_api(path, query, &filter);
+            let address = |path| filters::api_address(path, query, &filter);
             let request = as_request(&visit.desk.public_url, "GET", &address("/v1/messages"), None);
             (export(address(EXPORT)), html! { (listed(&visit, &found)) (request) })
         }
-        Err(Impossible { words }) => (html! {}, nothing_like_it(&words)),
+        Err(InvalidFilters { problems }) => (html! {}, unusable_filters(&problems)),
     };
     let content = html! {
         // The address of the export follows the filters.
@@ -56,9 +56,9 @@ fn export(address: String) -> Markup {
     html! { (download("Export as CSV", address)) }
 }
 
-fn nothing_like_it(words: &[String]) -> Markup {
-    let words = html! { @for sentence in words { (sentence) " " } };
-    empty("These filters cannot be used", &words, None)
+fn unusable_filters(problems: &[String]) -> Markup {
+    let problems = html! { @for problem in problems { (problem) " " } };
+    empty("These filters cannot be used", &problems, None)
 }
 
 fn fields(query: &Query) -> Markup {

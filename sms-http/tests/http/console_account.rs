@@ -182,10 +182,10 @@ async fn a_day_that_does_not_exist_is_named_and_nothing_else_is_exported() {
     let fine = browser.get("/console/messages?since=2026-02-28").await.assert(200);
     assert!(fine.text().contains(exported));
     for (query, words) in [
-        ("since=2026-02-30", "From day: “2026-02-30” is not a day."),
-        ("until=tomorrow", "To day: “tomorrow” is not a day."),
-        ("status=lost", "State: “lost” is not one that messages have."),
-        ("campaign_id=7", "Campaign: “7” is not the id of one."),
+        ("since=2026-02-30", "From day: “2026-02-30” is not a date."),
+        ("until=tomorrow", "To day: “tomorrow” is not a date."),
+        ("status=lost", "State: “lost” is not a known value."),
+        ("campaign_id=7", "Campaign: “7” is not a valid id."),
     ] {
         let wrong = browser.get(&format!("/console/messages?{query}")).await.assert(200);
         assert!(wrong.text().contains(words), "{query}: {}", wrong.text());

@@ -81,7 +81,10 @@ async fn a_file_with_more_mistakes_than_a_page_can_carry_says_how_many_are_missi
     let listed = file.text().lines().count() - 1;
     assert!((500..1_500).contains(&listed), "{listed}");
     let missing = 1_500 - listed;
-    assert!(page.contains(&format!("{missing} rows more did not fit.")), "{missing}");
+    assert!(
+        page.contains(&format!("{missing} more rows did not fit in this report.")),
+        "{missing}"
+    );
     assert!(page.contains(&format!("The download has the first {listed}.")), "{listed}");
 }
 

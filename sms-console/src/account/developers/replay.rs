@@ -102,9 +102,9 @@ pub(super) fn begun(replay: &ReplayBegun, reached: Option<Timestamp>) -> Markup 
     if replay.events == 0 && replay.has_more {
         let more = html! {
             p {
-                "The log is long, and its first part has no such event. Choose a later time"
-                @if let Some(reached) = reached { ": that part ends on " (reached) }
-                "."
+                "No such event was found in the first part of the log"
+                @if let Some(reached) = reached { ", which ends on " (reached) }
+                ". Choose a later start time."
             }
         };
         return notice(Notice::Info, &more);
@@ -115,12 +115,39 @@ pub(super) fn begun(replay: &ReplayBegun, reached: Option<Timestamp>) -> Markup 
     }
     let content = html! {
         p { (counted(replay.events as u64, "event")) " will be sent again, up to 200 a second." }
-        @if let Some(reached) = reached {
+        @if let Some(reached) = &reached {
             p { "The last of them happened on " (reached) "." }
         }
         @if replay.has_more {
-            p { "There are more events. Once these are sent, send those after that time." }
+            p {
+                "There are more events than one replay can send. When this one has finished, start "
+                "another from " @if reached.is_some() { "that time." } @else { "a later time." }
+            }
         }
     };
     notice(Notice::Good, &content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_that_leaves_events_out_says_where_to_continue() {
+        let at: Timestamp = "2026-11-23T09:00:00Z".parse().unwrap();
+        let day = "Monday 23 November 2026 at 09:00:00, London time";
+        let none = "No such event was found in the first part of the log";
+        let more = "There are more events than one replay can send. When this one has finished, \
+                    start another from";
+        for (events, reached, words) in [
+            (0, Some(at), format!("{none}, which ends on {day}. Choose a later start time.")),
+            (0, None, format!("{none}. Choose a later start time.")),
+            (2, Some(at), format!("of them happened on {day}.</p><p>{more} that time.")),
+            (2, None, format!("200 a second.</p><p>{more} a later time.")),
+        ] {
+            let replay = ReplayBegun { events, reached: None, has_more: true };
+            let shown = begun(&replay, reached).into_string();
+            assert!(shown.contains(&words), "{shown}");
+        }
+    }
 }

@@ -148,9 +148,8 @@ impl Report {
                 }
                 @if missing > 0 {
                     p {
-                        "There are too many to list all of them: " (counted(missing as u64, "row"))
-                        " more did not fit. Mend these in your file and import it again to see "
-                        "the others."
+                        (counted(missing as u64, "more row")) " did not fit in this report. "
+                        "Correct the listed rows in your file and import it again to see the rest."
                     }
                 }
                 (table("Rows left out", columns, shown, |row| [
@@ -162,7 +161,7 @@ impl Report {
         }
     }
 
-    /// The rows left out as a CSV file that can be mended and imported.
+    /// The rows left out as a CSV file that can be corrected and imported.
     fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let terminator = csv::Terminator::CRLF;
         let mut writer =

@@ -14,16 +14,16 @@ use crate::query::Query;
 const NAMES: [&str; 8] =
     ["q", "direction", "status", "since", "until", "client_ref", "batch_id", "campaign_id"];
 
-/// The filters have values that no message can have, such as half an id.
+/// Some filters have values that no message can have, such as half an id.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Impossible {
+pub(super) struct InvalidFilters {
     /// What is wrong with each, in a sentence.
-    pub words: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// What the filters of an address ask for. Its days are London's, and the last one is included.
-pub(super) fn filter_of(query: &Query) -> Result<MessageFilter, Impossible> {
-    let mut reader = Reader { query, words: Vec::new() };
+pub(super) fn filter_of(query: &Query) -> Result<MessageFilter, InvalidFilters> {
+    let mut reader = Reader { query, problems: Vec::new() };
     let until: Option<NaiveDate> = reader.read("until", "To day", A_DAY);
     let filter = MessageFilter {
         direction: reader.read("direction", "Direction", A_WORD),
@@ -35,28 +35,29 @@ pub(super) fn filter_of(query: &Query) -> Result<MessageFilter, Impossible> {
         since: reader.read("since", "From day", A_DAY).map(beginning_of),
         until: until.and_then(|day| day.succ_opt()).map(beginning_of),
     };
-    match reader.words {
-        words if words.is_empty() => Ok(filter),
-        words => Err(Impossible { words }),
+    match reader.problems {
+        problems if problems.is_empty() => Ok(filter),
+        problems => Err(InvalidFilters { problems }),
     }
 }
 
-const A_DAY: &str = "is not a day";
-const A_WORD: &str = "is not one that messages have";
-const AN_ID: &str = "is not the id of one";
+// What is wrong with a value that was to be a date, one of the API's words, or an id.
+const A_DAY: &str = "is not a date";
+const A_WORD: &str = "is not a known value";
+const AN_ID: &str = "is not a valid id";
 
 /// Reads the filters, and takes down what is wrong with them.
 struct Reader<'a> {
     query: &'a Query,
-    words: Vec<String>,
+    problems: Vec<String>,
 }
 
 impl Reader<'_> {
-    fn read<T: FromStr>(&mut self, name: &str, label: &str, what_it_is: &str) -> Option<T> {
+    fn read<T: FromStr>(&mut self, name: &str, label: &str, problem: &str) -> Option<T> {
         let value = self.query.get(name)?;
         let read = value.parse().ok();
         if read.is_none() {
-            self.words.push(format!("{label}: “{value}” {what_it_is}."));
+            self.problems.push(format!("{label}: “{value}” {problem}."));
         }
         read
     }
@@ -71,8 +72,8 @@ pub(super) fn any(query: &Query) -> bool {
     NAMES.iter().any(|name| query.get(name).is_some())
 }
 
-/// The filters of an address in the words of the API. `filter` is what they ask for.
-pub(super) fn in_words_of_the_api(path: &str, query: &Query, filter: &MessageFilter) -> String {
+/// The address with the same filters in the API, at `path`. `filter` is what `query` asks for.
+pub(super) fn api_address(path: &str, query: &Query, filter: &MessageFilter) -> String {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     for (name, moment) in [("since", filter.since), ("until", filter.until)] {
         if let Some(moment) = moment {
@@ -109,7 +110,7 @@ pub(super) fn statuses() -> Vec<(&'static str, String)> {
 mod tests {
     use super::*;
 
-    fn filter(query: &str) -> Result<MessageFilter, Impossible> {
+    fn filter(query: &str) -> Result<MessageFilter, InvalidFilters> {
         filter_of(&Query::of(query))
     }
 
@@ -124,14 +125,14 @@ mod tests {
     #[test]
     fn a_value_that_no_message_can_have_is_named() {
         for (query, words) in [
-            ("direction=up", "Direction: “up” is not one that messages have."),
-            ("status=lost", "State: “lost” is not one that messages have."),
-            ("batch_id=7", "Send: “7” is not the id of one."),
-            ("campaign_id=x", "Campaign: “x” is not the id of one."),
-            ("since=today", "From day: “today” is not a day."),
-            ("until=2026-02-30", "To day: “2026-02-30” is not a day."),
+            ("direction=up", "Direction: “up” is not a known value."),
+            ("status=lost", "State: “lost” is not a known value."),
+            ("batch_id=7", "Send: “7” is not a valid id."),
+            ("campaign_id=x", "Campaign: “x” is not a valid id."),
+            ("since=today", "From day: “today” is not a date."),
+            ("until=2026-02-30", "To day: “2026-02-30” is not a date."),
         ] {
-            assert_eq!(filter(query), Err(Impossible { words: vec![words.to_owned()] }));
+            assert_eq!(filter(query), Err(InvalidFilters { problems: vec![words.to_owned()] }));
         }
         assert_eq!(filter("status=&q=+&x=1"), Ok(MessageFilter::default()));
     }
@@ -140,7 +141,7 @@ mod tests {
     fn the_export_has_the_filters_of_the_list() {
         let query = Query::of("q=a&status=sent&since=2026-11-01&cursor=1");
         assert_eq!(
-            in_words_of_the_api("/export", &query, &filter_of(&query).unwrap()),
+            api_address("/export", &query, &filter_of(&query).unwrap()),
             "/export?since=2026-11-01T00%3A00%3A00.000Z&q=a&status=sent"
         );
         assert!(any(&query) && !any(&Query::of("cursor=1&status=")));
