@@ -2,6 +2,7 @@
 
 use chrono::NaiveDate;
 use maud::{Markup, html};
+use sms_core::message::MessageStatus;
 
 use self::message::messages;
 use self::section::section;
@@ -40,17 +41,6 @@ const COLOURS: [&str; 11] = [
     "good",
     "warn",
     "bad",
-];
-const STATES: [&str; 9] = [
-    "scheduled",
-    "queued",
-    "sending",
-    "sent",
-    "delivered",
-    "undelivered",
-    "failed",
-    "cancelled",
-    "received",
 ];
 
 pub(crate) fn places() -> Vec<Place> {
@@ -151,7 +141,7 @@ fn words() -> Markup {
         about,
         &html! {
             div.actions {
-                @for state in STATES { (status_badge(state)) }
+                @for state in MessageStatus::ALL { (status_badge(state.as_str())) }
                 (badge("3", Tone::Accent))
             }
             (notice(Notice::Info, &said("Info: something to know.")))

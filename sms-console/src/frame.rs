@@ -14,7 +14,8 @@ use crate::reply::{Page, Width};
 use crate::said::Said;
 use crate::visit::{Session, Theme, Visit};
 
-/// What all pages run, and what these modules import: so that none waits for another to be read.
+/// The modules of every page, with everything they import, so that the browser requests all of them
+/// at once.
 const MODULES: &[&str] = &[
     "copy.js",
     "dialog.js",
@@ -77,7 +78,8 @@ fn address(visit: &Visit) -> Option<&str> {
     Some(&*visit.page).filter(|page| *page != visit.uri.path())
 }
 
-/// Whose page it is: one of somebody who has left is not used, and tabs of other people keep apart.
+/// Identifies who the page belongs to. Only tabs of the same owner share a stream of events; a page
+/// reloads when somebody else signs in.
 fn owner(session: &Session) -> Option<String> {
     match session {
         Session::Account(person) => Some(format!("{}/{}", person.account.id, person.mode.as_str())),

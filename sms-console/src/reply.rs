@@ -114,9 +114,7 @@ impl Reply {
             other => other,
         }
     }
-}
 
-impl Reply {
     /// Leads to `path` after a deletion, and says that it was done. What is gone was deleted
     /// `already`: by another tab, or by the same form, which is sent again.
     pub(crate) fn deleted(

@@ -26,7 +26,7 @@ const MORNING: i64 = 1_795_424_400_000;
 const MINUTE: i64 = 60_000;
 
 pub(super) fn messages() -> Markup {
-    // No number of an example is another one.
+    // The example number always parses.
     let Ok(number) = parse_uk_mobile("07700 900123") else { return html! {} };
     html! {
         (conversation(number))

@@ -22,8 +22,7 @@ pub enum Price<'a> {
 }
 
 impl<'a> Price<'a> {
-    /// What a quote says to whoever is signed in with such a key; `None` stands for one that was
-    /// not asked for.
+    /// The price shown to a session of this mode; `None` means that no quote was requested.
     pub fn of(quote: Option<&'a Result<Quote, Error>>, mode: Mode) -> Self {
         match quote {
             None => Self::NotYet,

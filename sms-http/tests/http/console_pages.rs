@@ -109,7 +109,7 @@ async fn home_is_for_people_of_an_account_and_leads_the_operator_to_accounts() {
 }
 
 #[tokio::test]
-async fn the_pages_of_an_account_are_none_of_the_operators() {
+async fn the_operator_does_not_see_the_pages_of_an_account() {
     let rig = Rig::new().await;
     let (operator, _) = signed_in(&rig, TOKEN, "/console").await;
     let reply = page(&rig, "/console/links", &operator).await.assert(404);
@@ -117,7 +117,7 @@ async fn the_pages_of_an_account_are_none_of_the_operators() {
 }
 
 #[tokio::test]
-async fn a_change_without_a_session_is_refused_before_its_body_is_read() {
+async fn a_form_without_a_session_leads_to_the_sign_in() {
     let rig = Rig::new().await;
     let asked = form(&rig, "/console/links", "csrf=0").send().await.assert(303);
     let to = "/console/sign-in?expired=1&next=%2Fconsole%2Flinks";
@@ -125,7 +125,7 @@ async fn a_change_without_a_session_is_refused_before_its_body_is_read() {
 }
 
 #[tokio::test]
-async fn colours_are_kept_by_the_browser_and_made_by_the_server() {
+async fn the_chosen_colours_are_kept_in_a_cookie_and_rendered_by_the_server() {
     let rig = Rig::new().await;
     let chosen = form(&rig, "/console/theme", "theme=dark&next=/console/sign-in").send().await;
     let chosen = chosen.assert(303);

@@ -162,7 +162,7 @@ job(here, 'a replay sends a new endpoint the events before it', 'live',
     }
   });
 
-job(here, 'a page shows at once that its endpoint was switched off or on elsewhere',
+job(here, 'a page shows that its endpoint was switched off or on elsewhere',
   'live', '/console/developers', async (page, server) => {
     const { id } = (await server.api('POST', '/webhooks', {
       url: 'http://127.0.0.1:9/elsewhere', events: ['message.received'],

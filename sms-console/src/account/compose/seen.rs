@@ -1,4 +1,4 @@
-//! What a page or a preview shows of a draft besides what was typed: contacts, price, readers.
+//! What the service knows about a draft, for a page or a preview: contacts, price, readers.
 
 use sms_core::Error;
 use sms_core::account::Mode;
@@ -47,7 +47,7 @@ impl Seen {
         Ok(Self { contacts, found, quote: quoted(handle, draft).await?, readers })
     }
 
-    /// The price for whoever has such a key.
+    /// The price for a session of this mode.
     pub(super) fn price(&self, mode: Mode) -> Price<'_> {
         Price::of(self.quote.as_ref(), mode)
     }

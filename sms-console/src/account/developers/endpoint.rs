@@ -57,7 +57,7 @@ pub(crate) fn places() -> Vec<Place> {
     ]
 }
 
-/// What the page shows besides the endpoint.
+/// What the page shows in addition to the endpoint.
 struct Shown {
     editing: Editing,
     replaying: Replaying,

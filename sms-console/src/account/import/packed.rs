@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_packed_and_what_grows_without_end_are_refused() {
+    fn invalid_and_oversized_packed_files_are_refused() {
         let bomb = packed(&vec![0; 17 << 20]).unwrap();
         assert!(bomb.len() < 100_000);
         for value in ["", "?", "AAAA", &bomb] {
