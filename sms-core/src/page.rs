@@ -19,8 +19,9 @@ impl Limit {
     /// The maximum number of messages in a conversation's thread.
     pub const THREAD: Self = Self(200);
 
-    /// A portion of a replay to a webhook endpoint.
-    pub const REPLAY: Self = Self(50);
+    /// A portion of a replay to a webhook endpoint: so few events that seven failed attempts at
+    /// each do not disable the endpoint.
+    pub const REPLAY: Self = Self(14);
 
     /// A single item.
     pub const ONE: Self = Self(1);

@@ -16,6 +16,7 @@
 //! | [`Sms::dispatch_held`] | always, as a task, if wanted | new messages leave without a claim |
 //! | [`Sms::simulate_due`] | [`Work::FollowUps`] | brings back what simulated routes owe |
 //! | [`Sms::deliver_webhooks`] | [`Work::Webhooks`] | attempts due webhook deliveries |
+//! | [`Sms::replays_go_on`] | [`Sms::next_replay`], at least every second | replays events |
 //! | [`Sms::charge_rents`] | [`Work::Rents`] | charges due rent of numbers |
 //! | [`Sms::renew_leases`] | three times per [`Sms::lease_length`] | keeps claimed messages |
 //! | [`Sms::tidy`] | every minute, until it returns 0 | removes what is past its retention |
@@ -97,6 +98,8 @@ pub use wake::{Wake, WakeOthers, Work};
 
 /// How many campaigns with long lists are launched at once. The store writes them meanwhile.
 const LAUNCHES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+/// How many requests for replays read the log at once.
+const REPLAYS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
 /// A running service. Clones share it.
 #[derive(Clone)]
@@ -115,6 +118,7 @@ struct Inner {
     compute: Arc<dyn Compute>,
     turns: turns::Turns,
     launches: turns::Turns,
+    replay_turns: turns::Turns,
     signals: wake::Signals,
     link_base: LinkBase,
     /// Locked while messages are claimed.
@@ -358,6 +362,7 @@ impl SmsBuilder {
             sealer,
             turns: turns::Turns::new(compute.at_once()),
             launches: turns::Turns::new(LAUNCHES_AT_ONCE),
+            replay_turns: turns::Turns::new(REPLAYS_AT_ONCE),
             compute,
             signals: wake::Signals::new(others),
             link_base,

@@ -190,8 +190,7 @@ impl WebhookStore for MemoryStore {
         let state = self.state();
         let mut due: Vec<(Timestamp, &Endpoint)> = state.replays().collect();
         due.retain(|(next_at, one)| {
-            *next_at <= at
-                && !state.deliveries.is_due(one.id, waits_for(one.consecutive_failures, at))
+            *next_at <= at && !state.deliveries.is_due(one.id, waits_for(one, at))
         });
         due.sort_unstable_by_key(|(_, one)| (one.replay.map(|replay| replay.next_at), one.id));
         Ok(due.into_iter().take(limit).map(|(_, endpoint)| endpoint.clone()).collect())

@@ -22,15 +22,15 @@ impl Db {
             concat!(
                 select_endpoints!(),
                 "INDEXED BY endpoint_by_replay WHERE replay_at <= ?1 AND off IS NULL
-                     AND (paused_until IS NULL OR paused_until <= ?1)
-                 ORDER BY replay_at"
+                     AND (paused_until IS NULL OR paused_until <= ?1)"
             ),
             [time(at)],
             |c| endpoint(self, c),
         )?;
+        due.sort_unstable_by_key(|one| (one.replay.map(|replay| replay.next_at), one.id));
         let mut kept = Vec::new();
-        for endpoint in due.drain(..) {
-            let until = waits_for(endpoint.consecutive_failures, at);
+        for endpoint in due {
+            let until = waits_for(&endpoint, at);
             if kept.len() < limit && !self.has_due(endpoint.id, until)? {
                 kept.push(endpoint);
             }

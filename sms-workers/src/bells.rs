@@ -14,6 +14,8 @@ pub(crate) struct Bells {
     /// How many loops wait for `dispatch`.
     resting: AtomicUsize,
     webhooks: Notify,
+    /// For the loop that replays events. It rings with `webhooks`, and when attempts are recorded.
+    replays: Notify,
     follow_ups: Notify,
     rents: Notify,
 }
@@ -35,6 +37,11 @@ impl Bells {
         &self.normal
     }
 
+    /// The bell of the loop that replays events.
+    pub(crate) fn replays(&self) -> &Notify {
+        &self.replays
+    }
+
     /// Counts a loop as waiting for the bell of dispatching until this is dropped.
     pub(crate) fn rests(&self) -> Resting<'_> {
         self.resting.fetch_add(1, Ordering::SeqCst);
@@ -54,6 +61,9 @@ impl Drop for Resting<'_> {
 impl Wake for Bells {
     fn wake(&self, work: Work) {
         self.bell(work).notify_one();
+        if work == Work::Webhooks {
+            self.replays.notify_one();
+        }
         if work == Work::Dispatch && self.resting.load(Ordering::SeqCst) == 0 {
             self.normal.notify_one();
         }

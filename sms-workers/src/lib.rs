@@ -8,6 +8,7 @@
 //! | [`Loop::Held`] | hands new messages over that found room when they were accepted |
 //! | [`Loop::FollowUps`] | brings back receipts and replies of simulated routes |
 //! | [`Loop::Webhooks`] | attempts due webhook deliveries, many side by side |
+//! | [`Loop::Replays`] | replays events to webhook endpoints, portion by portion |
 //! | [`Loop::Rents`] | charges due rent of numbers, within a minute |
 //! | [`Loop::Leases`] | renews the leases of messages that are being submitted |
 //! | [`Loop::Tidy`] | removes what is past its retention, every minute |
@@ -83,6 +84,7 @@ mod leases;
 mod options;
 mod pause;
 mod rents;
+mod replays;
 mod route_gauges;
 mod routes;
 mod stopping;

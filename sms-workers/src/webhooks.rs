@@ -1,6 +1,7 @@
 //! The loop that attempts due webhook deliveries, many side by side.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use sms_core::Error;
 use sms_core::error::causes;
@@ -8,35 +9,28 @@ use sms_core::service::Work;
 use sms_core::service::webhook::Attempted;
 use sms_webhooks::{Courier, Progress, SlotLimits};
 
+use crate::bells::Bells;
 use crate::worker::Worker;
 
 pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
+    let bells = Arc::clone(&worker.bells);
     let mut courier = Courier::with_limits(worker.sms.clone(), limits);
     let mut stopping = worker.stopping.clone();
     while !worker.is_stopping() {
         courier.look();
         let claimed = tokio::select! {
-            claimed = claimed(&mut courier) => claimed,
+            claimed = claimed(&mut courier, &bells) => claimed,
             () = stopping.requested() => break,
         };
         let mut resting = pin!(async {
             match claimed {
-                Ok(()) => match worker.sms.replays_go_on().await {
-                    Ok(0) => worker.rest(Work::Webhooks).await,
-                    Ok(_) => {}
-                    // Whoever has no replay does not wait for it.
-                    Err(error) => {
-                        let error = causes(&error);
-                        tracing::warn!(%error, "replaying events failed; retrying");
-                        worker.rest(Work::Webhooks).await;
-                    }
-                },
+                Ok(()) => worker.rest(Work::Webhooks).await,
                 Err(error) => worker.failed("claiming webhook deliveries", &error).await,
             }
         });
         loop {
             tokio::select! {
-                progress = courier.progress() => note(progress),
+                progress = courier.progress() => note(progress, &bells),
                 () = &mut resting => break,
             }
         }
@@ -44,22 +38,26 @@ pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
     // Attempts under way end within an endpoint's timeout.
     courier.stop_claiming();
     while courier.is_busy() {
-        note(courier.progress().await);
+        note(courier.progress().await, &bells);
     }
 }
 
 /// Waits until the courier has claimed what is due.
-async fn claimed(courier: &mut Courier) -> Result<(), Error> {
+async fn claimed(courier: &mut Courier, bells: &Bells) -> Result<(), Error> {
     loop {
         match courier.progress().await {
             Progress::Claimed(_) => return Ok(()),
             Progress::NotClaimed(error) => return Err(error),
-            other => note(other),
+            other => note(other, bells),
         }
     }
 }
 
-fn note(progress: Progress) {
+fn note(progress: Progress, bells: &Bells) {
+    if matches!(progress, Progress::Recorded(_)) {
+        // A replay may have waited for it.
+        bells.replays().notify_one();
+    }
     let outcome = match progress {
         Progress::Recorded(Attempted::Delivered) => "delivered",
         Progress::Recorded(Attempted::Failed) => "failed",

@@ -13,7 +13,7 @@ use crate::bells::Bells;
 use crate::stopping::Stopping;
 
 /// The longest sleep: polling finds what no bell rang for.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How long to sleep when something is due that was not taken: others hold it, or there are no
 /// slots for it. Asking again at once would not help.
 pub(crate) const BLOCKED_SLEEP: Duration = Duration::from_millis(250);

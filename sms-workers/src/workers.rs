@@ -19,7 +19,9 @@ use crate::pause::PauseSwitch;
 use crate::stopping::Stopping;
 use crate::upkeep::{FOLD_STATISTICS, PREPARE_SEARCH, TIDY};
 use crate::worker::Worker;
-use crate::{dispatch, follow_ups, held, leases, pause, rents, route_gauges, routes, webhooks};
+use crate::{
+    dispatch, follow_ups, held, leases, pause, rents, replays, route_gauges, routes, webhooks,
+};
 
 /// One of the loops.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +35,8 @@ pub enum Loop {
     FollowUps,
     /// Attempts due webhook deliveries.
     Webhooks,
+    /// Replays events to webhook endpoints.
+    Replays,
     /// Charges due rent of numbers.
     Rents,
     /// Renews the leases of messages that are being submitted.
@@ -57,6 +61,7 @@ impl fmt::Display for Loop {
             Self::Dispatch => "dispatch",
             Self::FollowUps => "follow-ups",
             Self::Webhooks => "webhooks",
+            Self::Replays => "replays",
             Self::Rents => "rents",
             Self::Leases => "leases",
             Self::Held => "held messages",
@@ -147,6 +152,7 @@ impl Workers {
         }
         self.spawn(Loop::FollowUps, follow_ups::run(worker.clone()));
         self.spawn(Loop::Webhooks, webhooks::run(worker.clone(), options.webhook_slots));
+        self.spawn(Loop::Replays, replays::run(worker.clone()));
         self.spawn(Loop::Rents, rents::run(worker.clone()));
     }
 

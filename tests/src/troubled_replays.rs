@@ -1,4 +1,4 @@
-//! A store whose replays fail, or whose look for replays takes long, on request.
+//! A store whose replays fail or hang, or whose reads for replays take long, on request.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use crate::layer::prelude::*;
-use crate::layer::{Layer, Layered, WebhookLayer, passes_on};
+use crate::layer::{EventLayer, Layer, Layered, WebhookLayer, passes_on};
 
 /// A store that wraps another one. It passes everything on, until it is told otherwise.
 pub type TroubledReplays = Layered<Trouble>;
@@ -18,7 +18,11 @@ pub struct Trouble {
     inner: Arc<dyn Store>,
     failing: Mutex<BTreeSet<EndpointId>>,
     failures: AtomicUsize,
+    hanging: Mutex<BTreeSet<EndpointId>>,
+    hung: AtomicUsize,
     look: watch::Sender<Look>,
+    log_is_held: watch::Sender<bool>,
+    reads: AtomicUsize,
 }
 
 /// How far a look for the next replay is.
@@ -35,8 +39,16 @@ enum Look {
 impl TroubledReplays {
     /// A store without trouble.
     pub fn new(inner: Arc<dyn Store>) -> Self {
-        let (failing, failures) = (Mutex::default(), AtomicUsize::new(0));
-        Self(Trouble { inner, failing, failures, look: watch::Sender::new(Look::Free) })
+        Self(Trouble {
+            inner,
+            failing: Mutex::default(),
+            failures: AtomicUsize::new(0),
+            hanging: Mutex::default(),
+            hung: AtomicUsize::new(0),
+            look: watch::Sender::new(Look::Free),
+            log_is_held: watch::Sender::new(false),
+            reads: AtomicUsize::new(0),
+        })
     }
 
     /// Lets no portion to this endpoint be written from now on.
@@ -52,6 +64,31 @@ impl TroubledReplays {
     /// How many portions could not be written.
     pub fn failures(&self) -> usize {
         self.0.failures.load(Ordering::SeqCst)
+    }
+
+    /// Lets portions to this endpoint never end from now on.
+    pub fn hang_replays_to(&self, endpoint: EndpointId) {
+        self.0.hanging.lock().unwrap_or_else(PoisonError::into_inner).insert(endpoint);
+    }
+
+    /// How many portions hang.
+    pub fn hung(&self) -> usize {
+        self.0.hung.load(Ordering::SeqCst)
+    }
+
+    /// Has reads of event logs wait from now on.
+    pub fn hold_the_log(&self) {
+        self.0.log_is_held.send_replace(true);
+    }
+
+    /// Lets reads of event logs through from now on, those that wait included.
+    pub fn let_the_log_through(&self) {
+        self.0.log_is_held.send_replace(false);
+    }
+
+    /// How many reads of event logs there were, those that wait included.
+    pub fn reads(&self) -> usize {
+        self.0.reads.load(Ordering::SeqCst)
     }
 
     /// Has the next look for replays wait with its answer.
@@ -83,8 +120,25 @@ impl Layer for Trouble {
     }
 }
 
+impl EventLayer for Trouble {
+    async fn event_list(
+        &self,
+        account: AccountId,
+        request: EventRequest,
+    ) -> Result<EventPage, StoreError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let _ = self.log_is_held.subscribe().wait_for(|is_held| !is_held).await;
+        self.inner.event_list(account, request).await
+    }
+}
+
 impl WebhookLayer for Trouble {
     async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
+        let hangs = |hanging: &BTreeSet<EndpointId>| hanging.contains(&plan.endpoint);
+        if hangs(&self.hanging.lock().unwrap_or_else(PoisonError::into_inner)) {
+            self.hung.fetch_add(1, Ordering::SeqCst);
+            return std::future::pending().await;
+        }
         if self.failing().contains(&plan.endpoint) {
             self.failures.fetch_add(1, Ordering::SeqCst);
             return Err(StoreError::Internal { doing: "failing a replay", source: None });
@@ -111,7 +165,7 @@ impl WebhookLayer for Trouble {
 passes_on! {
     Trouble:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
+    DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
     ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
     StatisticsLayer TemplateLayer

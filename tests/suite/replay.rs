@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Error;
-use sms_core::clock::{Clock, ManualClock};
+use sms_core::clock::{Clock, ManualClock, MovableClock};
 use sms_core::event::EventType;
 use sms_core::event::position::Position;
 use sms_core::prelude::*;
 use sms_core::service::replay::{ReplayFrom, ReplayRequest};
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::{Endpoint, EndpointInput};
-use sms_core::webhook::replay::EVERY;
+use sms_core::webhook::replay::{EVERY, PORTION};
 use sms_store_memory::MemoryStore;
+use sms_tests::call_counter::CallCounter;
 use sms_tests::failing_store::FailingStore;
 use sms_tests::troubled_replays::TroubledReplays;
 use sms_workers::{WorkerOptions, Workers};
@@ -28,9 +29,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// A service whose account has missed events, on a store that can be given trouble with replays.
 async fn stage() -> (Arc<TroubledReplays>, Stage) {
+    stage_with(204, MISSED).await
+}
+
+/// The same, with endpoints that give this answer, and an account that has missed so many.
+async fn stage_with(answer: u16, missed: usize) -> (Arc<TroubledReplays>, Stage) {
     sms_test_log::watch();
     let store = Arc::new(TroubledReplays::new(Arc::new(MemoryStore::new())));
-    let stage = Stage::new(store.clone(), &Answering::with(204), MISSED).await;
+    let stage = Stage::new(store.clone(), &Answering::with(answer), missed).await;
     (store, stage)
 }
 
@@ -40,10 +46,12 @@ async fn late_endpoint(stage: &Stage) -> Endpoint {
     stage.account.webhook_create(input).await.unwrap().0
 }
 
+fn everything() -> ReplayRequest {
+    ReplayRequest { from: ReplayFrom::Position(Position::START), to: None, types: None }
+}
+
 async fn replay_all(stage: &Stage, endpoint: &Endpoint) {
-    let from = ReplayFrom::Position(Position::START);
-    let request = ReplayRequest { from, to: None, types: None };
-    let begun = stage.account.webhook_replay(endpoint.id, request).await.unwrap();
+    let begun = stage.account.webhook_replay(endpoint.id, everything()).await.unwrap();
     assert_eq!(begun.events, MISSED);
 }
 
@@ -87,6 +95,98 @@ async fn a_replay_that_fails_does_not_hold_up_other_deliveries() {
         timeout(PAUSE / 2, delivered).await.expect("nothing waits for the replay that fails");
     }
     workers.stop(PATIENCE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_that_hangs_does_not_hold_up_deliveries() {
+    let (store, stage) = stage().await;
+    let hanging = late_endpoint(&stage).await;
+    store.hang_replays_to(hanging.id);
+    let workers = Workers::start(&stage.sms, WorkerOptions::new());
+    until("what waits is delivered", async || stage.is_delivered().await).await;
+    replay_all(&stage, &hanging).await;
+    until("a portion hangs", async || store.hung() == 1).await;
+    for round in 1..=3 {
+        stage.account.send(SendRequest::new("hello").to("07700 900200")).await.unwrap();
+        let delivered = until("the new event is delivered", async || {
+            stage.deliveries_to(&stage.endpoint).await.len() == MISSED + round
+                && stage.is_delivered().await
+        });
+        timeout(PAUSE / 2, delivered).await.expect("nothing waits for the portion that hangs");
+    }
+    assert_eq!(store.hung(), 1);
+    workers.stop(PATIENCE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_is_down_for_some_minutes_keeps_its_replay() {
+    const EVENTS: usize = 100;
+    let (_, stage) = stage_with(500, EVENTS).await;
+    let endpoint = late_endpoint(&stage).await;
+    let begun = stage.account.webhook_replay(endpoint.id, everything()).await.unwrap();
+    assert_eq!(begun.events, EVENTS);
+    let workers = Workers::start(&stage.sms, WorkerOptions::new());
+    sleep(PATIENCE).await;
+    until("the first portion has failed twice", async || {
+        let made = stage.deliveries_to(&endpoint).await;
+        made.iter().filter(|delivery| delivery.attempts == 2).count() >= PORTION.get()
+    })
+    .await;
+    assert_eq!(stage.deliveries_to(&endpoint).await.len(), PORTION.get(), "no second portion");
+    let endpoint = stage.account.webhook_get(endpoint.id).await.unwrap();
+    assert!(endpoint.power.is_on() && endpoint.replay.is_some(), "{endpoint:?}");
+    workers.stop(PATIENCE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_an_account_for_replays_read_the_log_one_after_another() {
+    let (store, stage) = stage().await;
+    let (one, other) = (late_endpoint(&stage).await, late_endpoint(&stage).await);
+    store.hold_the_log();
+    let before = store.reads();
+    let ask = |endpoint: &Endpoint| {
+        let (account, endpoint) = (stage.account.clone(), endpoint.id);
+        tokio::spawn(async move { account.webhook_replay(endpoint, everything()).await })
+    };
+    let first = ask(&one);
+    until("the first request reads", async || store.reads() > before).await;
+    let (of_other, again) = (ask(&other), ask(&one));
+    sleep(PAUSE).await;
+    assert_eq!(store.reads() - before, 1, "the others wait for their turn");
+    store.let_the_log_through();
+    assert_eq!(first.await.unwrap().unwrap().events, MISSED);
+    assert_eq!(of_other.await.unwrap().unwrap().events, MISSED);
+    let again = again.await.unwrap().unwrap_err();
+    assert_eq!(again.code(), "replay_under_way");
+    assert_eq!(store.reads() - before, 2, "the refused request reads nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_that_passes_asks_seldom_for_a_replay_to_an_endpoint_that_is_down() {
+    const EVENTS: usize = 20;
+    sms_test_log::watch();
+    let start = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+    let clock = Arc::new(MovableClock::new(start));
+    let store = Arc::new(CallCounter::new(Arc::new(MemoryStore::new())));
+    let sms = Sms::builder(store.clone()).clock(clock.clone()).webhooks(Answering::with(500));
+    let sms = sms.build();
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
+    let account = operator.account_create(NewAccountInput::active("Bistro", 100)).await.unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let numbers: Vec<String> = (0..EVENTS).map(|n| format!("07700 900{n:03}")).collect();
+    account.send(SendRequest::new("hello").to(numbers.join(","))).await.unwrap();
+    sms.pass(&clock, Duration::from_mins(10)).await.unwrap();
+    let input = EndpointInput::new("https://example.com/late", [EventType::MessageSent]);
+    let endpoint = account.webhook_create(input).await.unwrap().0;
+    assert_eq!(account.webhook_replay(endpoint.id, everything()).await.unwrap().events, EVENTS);
+    let looks = || store.calls("replays_next") + store.calls("replays_due");
+    let before = looks();
+    sms.pass(&clock, Duration::from_hours(12)).await.unwrap();
+    let endpoint = account.webhook_get(endpoint.id).await.unwrap();
+    assert!(endpoint.replay.is_some(), "it waits: {endpoint:?}");
+    let looks = looks() - before;
+    assert!(looks < 1_000, "{looks} calls");
 }
 
 #[tokio::test(start_paused = true)]

@@ -30,7 +30,8 @@ fn the_same_seed_makes_the_same_run_and_another_seed_another() {
 #[test]
 fn all_that_the_simulation_means_to_try_happens() {
     let mut total = Summary::default();
-    for seed in 41..=80 {
+    // The last one has a message that loses its sender, which is rare.
+    for seed in (41..=80).chain([121]) {
         match run(&Settings::new(seed, 5_000)) {
             Ok(summary) => total = total.plus(summary),
             Err(violation) => panic!("{violation}"),
@@ -145,7 +146,9 @@ fn a_second_refund_is_seen() {
 fn a_message_that_leaves_before_its_time_is_seen() {
     let what = violation(Sabotage::ClaimsEarly).what;
     let early = what.contains("before its time") || what.contains("and can be at");
-    assert!(early || what.contains("of itself and must tell"), "{what}");
+    // A lease that is taken over before its end shows in the message's timeline.
+    let tells = what.contains("of itself and must tell") || what.contains("as it is, and tells");
+    assert!(early || tells, "{what}");
 }
 
 #[test]

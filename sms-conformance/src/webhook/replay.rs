@@ -8,6 +8,7 @@ use sms_core::event::position::Position;
 use sms_core::idempotency::{Claim, Fingerprint, Once, Owner};
 use sms_core::ids::EventId;
 use sms_core::store::CommitError;
+use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::replay::{
@@ -24,7 +25,7 @@ async fn replay_of_all(rig: &Rig, endpoint: &Endpoint) -> ReplayPlan {
     let reached = events.last().map(|last| last.position);
     let replay = Replay {
         kinds: Kinds::all(),
-        span: Span { from: Some(millis_ago(rig)), to: None },
+        span: Span { from: Some(a_day_ago(rig)), to: None },
         after: Position::START,
         until: reached.expect("there are events"),
         next_at: rig.now(),
@@ -34,7 +35,7 @@ async fn replay_of_all(rig: &Rig, endpoint: &Endpoint) -> ReplayPlan {
     ReplayPlan { account, endpoint, replay: Some(replay), begun }
 }
 
-fn millis_ago(rig: &Rig) -> sms_core::time::Timestamp {
+fn a_day_ago(rig: &Rig) -> Timestamp {
     rig.now().minus(seconds(86_400))
 }
 
@@ -79,7 +80,7 @@ async fn due(rig: &Rig) -> Vec<Endpoint> {
     rig.store().replays_due(rig.now(), 10).await.expect("replays are found")
 }
 
-async fn next(rig: &Rig) -> Option<sms_core::time::Timestamp> {
+async fn next(rig: &Rig) -> Option<Timestamp> {
     rig.store().replays_next().await.expect("the next portion is found")
 }
 
@@ -195,17 +196,53 @@ scenarios! { Webhook;
         assert_eq!(rig.endpoint_now(&busy).await.replay, None);
     }
 
+    /// Replays go on in the order in which they are due, then by id, and up to the limit.
+    async fn the_replay_that_is_due_first_goes_on_first(rig: &Rig) {
+        let account = rig.account(100).await;
+        let mut endpoints = Vec::new();
+        for _ in 0..3 {
+            endpoints.push(rig.endpoint(&account, &EventType::SUBSCRIBABLE).await);
+        }
+        rig.message_that_left(&account, 1).await;
+        rig.succeed(&rig.claim_any(10).await).await;
+        begin(rig, &endpoints[2]).await;
+        rig.advance(millis(1));
+        begin(rig, &endpoints[1]).await;
+        begin(rig, &endpoints[0]).await;
+        let order = [endpoints[2].id, endpoints[0].id, endpoints[1].id];
+        for limit in [2, 3] {
+            let due = rig.store().replays_due(rig.now(), limit).await.expect("replays are found");
+            assert_eq!(due.into_iter().map(|one| one.id).collect::<Vec<_>>(), order[..limit]);
+        }
+    }
+
+    /// An endpoint that does not answer does not get one portion after another: until something
+    /// succeeds, a replay also waits for attempts in progress.
+    async fn a_replay_waits_for_the_first_answer_since_its_last_portion(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 3).await;
+        let claimed = rig.claim_any(10).await;
+        rig.succeed(&claimed[..1]).await;
+        rig.advance(seconds(1));
+        begin(rig, &endpoint).await;
+        assert_eq!(due(rig).await, [], "workers hold all there is");
+        rig.succeed(&claimed[1..2]).await;
+        let due = due(rig).await;
+        assert_eq!(due.into_iter().map(|one| one.id).collect::<Vec<_>>(), [endpoint.id]);
+    }
+
     /// While an endpoint fails, a replay waits until nothing waits for it: portions that fail would
     /// switch it off, and end the replay.
     async fn a_replay_waits_for_an_endpoint_that_is_down(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
-        rig.raise(person(900), 10).await;
-        let claimed = rig.claim_any(10).await;
+        rig.raise(person(900), 11).await;
+        let claimed = rig.claim_any(11).await;
         begin(rig, &endpoint).await;
+        rig.succeed(&claimed[10..]).await;
         rig.fail(&claimed[..9]).await;
         let found = |due: Vec<Endpoint>| due.into_iter().map(|one| one.id).collect::<Vec<_>>();
         assert_eq!(found(due(rig).await), [endpoint.id], "some failures are no reason to wait");
-        rig.fail(&claimed[9..]).await;
+        rig.fail(&claimed[9..10]).await;
         assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, DOWN_AFTER);
         assert_eq!(due(rig).await, [], "all of them are tried again first");
         rig.advance(seconds(3_600));

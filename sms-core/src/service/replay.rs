@@ -11,13 +11,14 @@ use crate::event::EventType;
 use crate::event::kinds::Kinds;
 use crate::event::log::{EventPage, EventRequest, LoggedEvent, ReadFrom};
 use crate::event::position::Position;
-use crate::idempotency::{Fields, Made};
+use crate::idempotency::{Claim, Fields, Made};
 use crate::ids::{EndpointId, EventId};
 use crate::page::Limit;
 use crate::time::Timestamp;
 use crate::webhook::Endpoint;
 use crate::webhook::replay::{
-    MOST_PAGES, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, Span, may_begin,
+    MOST_PAGES, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
+    Span, may_begin,
 };
 
 /// The log is in the order of commits, and most events happen at most this long before theirs.
@@ -41,7 +42,7 @@ pub enum ReplayFrom {
 pub struct ReplayRequest {
     /// Where it begins.
     pub from: ReplayFrom,
-    /// Only what happened before this; `None` for all there is by now.
+    /// Only events before this time; `None` for all events up to now.
     pub to: Option<Timestamp>,
     /// Only these kinds, which the endpoint subscribes to; `None` for all that it subscribes to.
     pub types: Option<BTreeSet<EventType>>,
@@ -64,12 +65,13 @@ impl ReplayRequest {
 impl AccountHandle {
     /// Sends an endpoint again what the event log has for it: at most 100,000 events, in the order
     /// of the log. The answer says how many. They are sent in portions, and a new event waits for
-    /// one portion at most.
+    /// one portion at most. The requests of an account are counted one after another.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] for a beginning or kinds that do not fit; [`Error::WebhookDisabled`];
-    /// [`Error::ReplayUnderWay`].
+    /// [`Error::ReplayUnderWay`]; [`Error::TooManyPlans`] and [`Error::TooManyPlansInAll`] if too
+    /// many requests wait for their turn.
     pub async fn webhook_replay(
         &self,
         endpoint: EndpointId,
@@ -78,29 +80,38 @@ impl AccountHandle {
         Ok(self.keyed(None).webhook_replay(endpoint, request).await?.value)
     }
 
-    /// Counts the events of a replay, and finds where it begins and ends.
-    async fn replay_plan(
+    /// What a valid request means for the endpoint.
+    async fn replay_scope(
         &self,
         endpoint: &Endpoint,
         request: &ReplayRequest,
-    ) -> Result<ReplayPlan, Error> {
+    ) -> Result<Scope, Error> {
         let kinds = check(endpoint, request)?;
         let (after, from) = match request.from {
-            ReplayFrom::Position(position) => (position, None),
-            ReplayFrom::Event(id) => (self.position_of(id).await?, None),
-            ReplayFrom::Time(at) => (self.place_before(at).await?, Some(at)),
+            ReplayFrom::Position(position) => (Some(position), None),
+            ReplayFrom::Event(id) => (Some(self.position_of(id).await?), None),
+            ReplayFrom::Time(at) => (None, Some(at)),
         };
-        let end = match request.to {
+        Ok(Scope { kinds, after, span: Span { from, to: request.to } })
+    }
+
+    /// Counts the events of a replay, and finds where it begins and ends.
+    async fn replay_plan(&self, endpoint: EndpointId, scope: Scope) -> Result<ReplayPlan, Error> {
+        let Scope { kinds, after, span } = scope;
+        let after = match (after, span.from) {
+            (None, Some(at)) => self.place_before(at).await?,
+            (after, _) => after.unwrap_or(Position::START),
+        };
+        let end = match span.to {
             Some(to) => self.place_after(to).await?,
             None => Position::end_of(u64::MAX),
         };
-        let span = Span { from, to: request.to };
         let next_at = self.sms.now();
         let replay = Replay { kinds, span, after, until: end, next_at };
         let begun = self.count(replay).await?;
         let until = begun.reached.filter(|_| begun.events > 0);
         let replay = until.map(|until| Replay { until, ..replay });
-        Ok(ReplayPlan { account: self.id, endpoint: endpoint.id, replay, begun })
+        Ok(ReplayPlan { account: self.id, endpoint, replay, begun })
     }
 
     async fn position_of(&self, id: EventId) -> Result<Position, Error> {
@@ -140,10 +151,11 @@ impl AccountHandle {
     }
 
     /// A place in the log before what happened at `at` or later: all of it, unless more than
-    /// [`Limit::EXPORT`] events in a row before that place were committed late.
+    /// [`Limit::EXPORT`] events in a row before that place were committed late, or so many were
+    /// that a request may not read them all.
     async fn place_before(&self, at: Timestamp) -> Result<Position, Error> {
         let mut high = self.newest().await?;
-        loop {
+        for _ in 0..MOST_PAGES {
             let commit = self.last_before(at.minus(SLACK), high).await?;
             // That commit may have come late, after events that belong to the replay.
             let before = ReadFrom::Newest(Some(Position { commit, place: 0 }));
@@ -153,6 +165,7 @@ impl AccountHandle {
                 None => return Ok(Position::end_of(commit.saturating_sub(1))),
             }
         }
+        Ok(Position::end_of(high))
     }
 
     /// A place in the log after what happened before `at`: all of it, unless more than
@@ -201,6 +214,14 @@ impl AccountHandle {
     }
 }
 
+/// What a request means for its endpoint.
+struct Scope {
+    kinds: Kinds,
+    /// Only events after this position; `None` to begin at a time.
+    after: Option<Position>,
+    span: Span,
+}
+
 /// The kinds of a replay, if the request fits the endpoint.
 fn check(endpoint: &Endpoint, request: &ReplayRequest) -> Result<Kinds, Error> {
     let mut errors = Vec::new();
@@ -232,26 +253,47 @@ impl Keyed<AccountHandle> {
             return Ok(Made::again(kept.into()));
         }
         let account = &self.handle;
-        let store = account.sms.store();
-        let found = account.webhook_get(endpoint).await?;
-        if let Err(refused) = may_begin(Some(&found)) {
-            // The same request may have begun the replay meanwhile.
-            return match self.earlier::<ReplayBegun>(claim).await? {
-                Some(kept) => Ok(Made::again(kept.into())),
-                None => Err(refused.into()),
-            };
-        }
-        let plan = account.replay_plan(&found, &request).await?;
-        let begun = made(store.replay_begin(plan, claim).await?, claim, Into::into)?;
+        let mut turn = None;
+        let scope = loop {
+            let found = account.webhook_get(endpoint).await?;
+            let scope = account.replay_scope(&found, &request).await?;
+            if let Err(refused) = may_begin(Some(&found)) {
+                return self.not_begun(refused, claim).await;
+            }
+            if turn.is_some() {
+                break scope;
+            }
+            turn = Some(account.turn(&account.sms.inner.replay_turns).await?);
+            // The endpoint may have changed while the request waited.
+        };
+        let plan = account.replay_plan(endpoint, scope).await?;
+        let begun = account.sms.store().replay_begin(plan, claim).await?;
+        drop(turn);
+        let begun = made(begun, claim, Into::into)?;
         account.sms.inner.replays.look();
         account.sms.wake(Work::Webhooks);
         Ok(begun)
+    }
+
+    /// The answer to a valid request that no replay can begin for. Its key comes first: the same
+    /// request may have begun the replay meanwhile, or another one may have used the key.
+    async fn not_begun(
+        &self,
+        refused: ReplayRefused,
+        claim: Option<&Claim>,
+    ) -> Result<Made<ReplayBegun>, Error> {
+        let Some(claim) = claim else { return Err(refused.into()) };
+        match self.found(claim).await? {
+            Some(earlier) => Ok(Made::again(claim.answer::<ReplayBegun>(&earlier)?.into())),
+            None => Err(refused.into()),
+        }
     }
 }
 
 impl Sms {
     /// Goes on with replays whose next portion is due. Returns how many portions it wrote: their
-    /// deliveries are due now. Call it when no other delivery is due.
+    /// deliveries are due now. Call it beside the calls that deliver, because a portion may take
+    /// long to read.
     ///
     /// # Errors
     ///
@@ -264,15 +306,29 @@ impl Sms {
         if next.is_none_or(|next| next > at) {
             return Ok(0);
         }
+        let due = self.store().replays_due(at, AT_ONCE).await?;
+        if due.is_empty() {
+            self.inner.replays.all_wait(&asked, at);
+        }
         let mut written = Ok(0);
-        for endpoint in self.store().replays_due(at, AT_ONCE).await? {
+        for endpoint in due {
             let Some(replay) = endpoint.replay else { continue };
             match self.go_on(&endpoint, replay, at).await {
-                Ok(()) => written = written.map(|count| count + 1),
+                Ok(()) => {
+                    self.inner.replays.wrote(at);
+                    written = written.map(|count| count + 1);
+                }
                 Err(error) => written = Err(error),
             }
         }
         written
+    }
+
+    /// When [`Sms::replays_go_on`] next has something to do, as far as this program knows; `None`
+    /// if it knows of nothing. Call it every second nevertheless: another program may have begun a
+    /// replay.
+    pub fn next_replay(&self) -> Option<Timestamp> {
+        self.inner.replays.next()
     }
 
     async fn go_on(&self, endpoint: &Endpoint, replay: Replay, at: Timestamp) -> Result<(), Error> {

@@ -16,12 +16,16 @@ pub(super) struct ReplayLook(Mutex<Look>);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Look {
-    /// When the next portion is due, as far as is known.
+    /// When to ask for the next portion, as far as is known.
     due: Option<Timestamp>,
     /// When to ask at the latest; `None` for now.
     again: Option<Timestamp>,
     /// How many replays have begun in this program.
     begun: u64,
+    /// When the store was last asked, if something was due then and no attempt was recorded since.
+    asked: Option<Timestamp>,
+    /// When this program last wrote a portion.
+    wrote: Option<Timestamp>,
 }
 
 /// A question to the store that is under way.
@@ -35,7 +39,7 @@ pub(super) struct Asked {
 impl ReplayLook {
     /// Begins to ask the store, if it is to be asked now.
     pub(super) fn ask(&self, at: Timestamp) -> Option<Asked> {
-        let Look { due, again, begun } = *self.lock();
+        let Look { due, again, begun, .. } = *self.lock();
         let is_due = due.is_some_and(|due| due <= at) || again.is_none_or(|again| again <= at);
         is_due.then_some(Asked { begun })
     }
@@ -46,18 +50,42 @@ impl ReplayLook {
         *look = Look { begun: look.begun.wrapping_add(1), ..Look::default() };
     }
 
-    /// The store answered at `at` when the next portion is due. What is due and not written now
-    /// waits for other deliveries. The answer may lack a replay that has begun since the question;
-    /// then the store is asked again at once.
+    /// The store answered at `at` when the next portion is due. If that is now, there may be more
+    /// to do a moment later. The answer may lack a replay that has begun since the question; then
+    /// the store is asked again at once.
     pub(super) fn looked(&self, asked: &Asked, at: Timestamp, next: Option<Timestamp>) {
         let mut look = self.lock();
         if look.begun == asked.begun {
             look.due = next.map(|next| if next <= at { at.plus(EVERY) } else { next });
             look.again = Some(at.plus(ASK_EVERY));
+            look.asked = next.filter(|next| *next <= at).map(|_| at);
         }
     }
 
-    /// When the next portion is due, as far as is known.
+    /// All that is due at `at` waits for deliveries: there is nothing to do until some of them are
+    /// recorded, but for a replay that is between two portions.
+    pub(super) fn all_wait(&self, asked: &Asked, at: Timestamp) {
+        let mut look = self.lock();
+        if look.begun == asked.begun && look.asked.is_some() {
+            look.due = look.wrote.map(|wrote| wrote.plus(EVERY)).filter(|due| *due > at);
+        }
+    }
+
+    /// This program wrote a portion.
+    pub(super) fn wrote(&self, at: Timestamp) {
+        self.lock().wrote = Some(at);
+    }
+
+    /// Attempts at deliveries were recorded at `at`. A replay that waited for them may go on.
+    pub(super) fn recorded(&self, at: Timestamp) {
+        let mut look = self.lock();
+        if let Some(asked) = look.asked.take() {
+            let due = at.max(asked.plus(EVERY));
+            look.due = Some(look.due.map_or(due, |known| known.min(due)));
+        }
+    }
+
+    /// When to ask for the next portion, as far as is known.
     pub(super) fn next(&self) -> Option<Timestamp> {
         self.lock().due
     }

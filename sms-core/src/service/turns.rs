@@ -1,5 +1,6 @@
-//! Bounds how many large plans there are at once, in all and per account. The others wait: accounts
-//! in turn, and the plans of one account in their order.
+//! Bounds how many large plans there are at once, in all and per account: sends and quotes,
+//! launches, and replays. The others wait: accounts in turn, and the plans of one account in their
+//! order.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;

@@ -329,6 +329,7 @@ impl Sms {
     pub async fn attempts_record(&self, plans: Vec<AttemptPlan>) -> Vec<Result<Attempted, Error>> {
         let successes: Vec<bool> = plans.iter().map(|plan| plan.result.is_ok()).collect();
         let verdicts = self.store().deliveries_record(plans).await;
+        self.inner.replays.recorded(self.now());
         let attempted = |(verdict, is_success): (Result<AttemptVerdict, _>, bool)| {
             Ok(match verdict? {
                 AttemptVerdict::Record { .. } if is_success => Attempted::Delivered,

@@ -18,7 +18,9 @@ use crate::time::Timestamp;
 
 mod plan;
 
-pub use plan::{PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused, may_begin};
+pub use plan::{
+    PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused, may_begin, waits_for,
+};
 
 /// The most events of a replay.
 pub const MOST_EVENTS: usize = 100_000;
@@ -27,16 +29,10 @@ pub const MOST_PAGES: usize = 200;
 /// The most events of a portion.
 pub const PORTION: Limit = Limit::REPLAY;
 /// How long after a portion the next one is due.
-pub const EVERY: Duration = Duration::from_millis(250);
-/// From this many failures in a row on, an endpoint seems to be down. Its replay waits then until
-/// nothing at all waits for the endpoint: portions that fail would soon switch it off.
+pub const EVERY: Duration = Duration::from_millis(70);
+/// From this many failures in a row on, an endpoint seems to be down. Its replay then waits until
+/// nothing at all waits for the endpoint: portions that fail would soon disable it.
 pub const DOWN_AFTER: u32 = 10;
-
-/// Up to when a delivery must be due for a replay to wait for it, at `at`, if its endpoint has
-/// failed so many times in a row.
-pub fn waits_for(consecutive_failures: u32, at: Timestamp) -> Timestamp {
-    if consecutive_failures >= DOWN_AFTER { Timestamp::from_millis(i64::MAX) } else { at }
-}
 
 /// The time in which events happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,7 +94,7 @@ impl Replay {
             after: (after.commit, after.place),
             until: (until.commit, until.place),
         };
-        // Plain structs become JSON without fail.
+        // Serialising a plain struct cannot fail.
         serde_json::to_string(&stored).unwrap_or_default()
     }
 

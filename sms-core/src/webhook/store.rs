@@ -104,10 +104,10 @@ pub trait WebhookStore: Send + Sync {
         claim: Option<&Claim>,
     ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>>;
 
-    /// Up to `limit` endpoints whose replays go on at `at`, the longest due first: the next portion
-    /// is due, the endpoint is on and not paused, and none of its deliveries can be claimed at
-    /// what [`waits_for`](super::replay::waits_for) says. So new events never wait for more than
-    /// one portion.
+    /// Up to `limit` endpoints whose replays go on at `at`, the longest due first, then by id: the
+    /// next portion is due, the endpoint is on and not paused, and none of its deliveries can be
+    /// claimed by the time that [`waits_for`](super::replay::waits_for) says. So new events never
+    /// wait for more than one portion.
     async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError>;
 
     /// Writes a portion of a replay, as [`PortionPlan::settle`] decides for the endpoint and for

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use poem::http::Method;
 use serde_json::{Value, json};
+use sms_core::webhook::replay::PORTION;
 use sms_http::rate_limit::Gcra;
 use sms_store_sqlite::SqliteStore;
 
@@ -65,10 +66,10 @@ async fn a_replay_of_many_events_goes_on_in_portions_behind_new_ones() {
     rig.work().await;
     let new = rig.hooks.take_events();
     assert_eq!(new[0]["data"]["contact_number"], "+447700900300", "{new:?}");
-    rig.pass(5).await;
+    rig.pass(20).await;
     let rest = rig.hooks.take_events();
     let replayed = rest.iter().filter(|event| event["data"]["to"] != "+447700900300").count();
-    assert_eq!(50 + replayed, 240);
+    assert_eq!(PORTION.get() + replayed, 240);
 }
 
 #[tokio::test]
@@ -115,13 +116,16 @@ async fn an_endpoint_gets_what_it_missed_while_it_was_disabled() {
     let input = json!({ "after": START });
     let disabled = account.live.post(&format!("{path}/replay"), input.clone()).await;
     disabled.refused(409, "webhook_disabled");
+    let backwards = json!({ "from": "2026-11-21T07:00:00Z", "to": "2026-11-21T07:00:00Z" });
+    let invalid = account.live.post(&format!("{path}/replay"), backwards).await;
+    invalid.mistake("to", "out_of_range");
     account.live.patch(&path, json!({ "enabled": true })).await.ok();
     assert_eq!(replay(&account, &path, input).await["events"], 2);
     rig.pass(1).await;
     assert_eq!(rig.hooks.take_events().len(), 2);
 }
 
-/// An endpoint that has received the first 50 of 240 events of a replay.
+/// An endpoint that has received the first portion of the 240 events of a replay.
 async fn half_way(rig: &Rig) -> (Account, String) {
     let account = rig.account(1_000).await;
     let to: Vec<String> = (100..220).map(|number| format!("07700 900{number}")).collect();
@@ -130,7 +134,7 @@ async fn half_way(rig: &Rig) -> (Account, String) {
     let (path, _) = endpoint(&account, &EVENTS).await;
     assert_eq!(replay(&account, &path, json!({ "after": START })).await["events"], 240);
     rig.work().await;
-    assert_eq!(rig.hooks.take_events().len(), 50, "the first portion");
+    assert_eq!(rig.hooks.take_events().len(), PORTION.get(), "the first portion");
     (account, path)
 }
 
@@ -147,8 +151,8 @@ async fn a_replay_goes_on_after_a_restart() {
     let rig = Rig::bare(open(), rate);
     rig.pass(60).await;
     let received = rig.hooks.take_events();
-    let rest: Vec<Value> = log.into_iter().skip(50).map(|(event, _)| event).collect();
-    assert_eq!(rest.len(), 190);
+    let rest: Vec<Value> = log.into_iter().skip(PORTION.get()).map(|(event, _)| event).collect();
+    assert_eq!(rest.len(), 240 - PORTION.get());
     assert!(received == rest, "the rest, each once: {} events", received.len());
     let client = rig.client(Some(&token));
     let again = client.post(&format!("{path}/replay"), json!({ "after": START })).await.ok();
@@ -178,6 +182,9 @@ async fn one_replay_to_an_endpoint_is_under_way_at_a_time() {
     replay(&account, &path, input.clone()).await;
     let second = account.live.post(&format!("{path}/replay"), input.clone()).await;
     second.refused(409, "replay_under_way");
+    let unknown = json!({ "after": "evt_00000000000000000000000001" });
+    let invalid = account.live.post(&format!("{path}/replay"), unknown).await;
+    invalid.mistake("after", "unknown_value");
     rig.pass(1).await;
     assert_eq!(replay(&account, &path, input).await["events"], 2);
 }
@@ -200,8 +207,13 @@ async fn a_replay_begins_once_for_its_idempotency_key() {
     assert_eq!(again.json["meta"], json!({ "replayed": true }));
     rig.pass(2).await;
     assert_eq!(rig.hooks.take_events(), Vec::<Value>::new());
-    let other = post(json!({ "from": "2001-01-01T00:00:00Z" })).await;
-    other.refused(409, "idempotency_conflict");
+    let other = async || post(json!({ "from": "2001-01-01T00:00:00Z" })).await;
+    other().await.refused(409, "idempotency_conflict");
+    account.live.post(&replay, json!({ "after": START })).await.assert(200);
+    // Another replay is under way.
+    other().await.refused(409, "idempotency_conflict");
+    account.live.patch(&path, json!({ "enabled": false })).await.ok();
+    other().await.refused(409, "idempotency_conflict");
 }
 
 #[tokio::test]

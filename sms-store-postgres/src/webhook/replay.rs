@@ -7,9 +7,10 @@ use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{DeliveryId, EventId};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
+use sms_core::webhook::attempt::ATTEMPT_LEASE;
 use sms_core::webhook::endpoint::Endpoint;
 use sms_core::webhook::replay::{
-    DOWN_AFTER, PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
+    DOWN_AFTER, EVERY, PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
 };
 use sqlx::{PgConnection, PgPool};
 
@@ -46,13 +47,18 @@ pub(super) async fn due(pool: &PgPool, at: Timestamp, limit: usize) -> PgResult<
              AND (paused_until IS NULL OR paused_until <= $1)
              AND NOT EXISTS (SELECT FROM delivery d
                              WHERE d.endpoint_id = e.id AND d.run = e.run
-                                 AND d.claimable_at <= CASE WHEN e.consecutive_failures >= $3
-                                     THEN 'infinity'::timestamptz ELSE $1 END)
+                                 AND d.claimable_at <= CASE
+                                     WHEN e.consecutive_failures >= $3
+                                         THEN 'infinity'::timestamptz
+                                     WHEN e.last_delivered_at >= e.replay_at - $4::interval THEN $1
+                                     ELSE $1 + $5::interval END)
          ORDER BY replay_at, id LIMIT $2",
     )
     .bind(time(at))
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .bind(i64::from(DOWN_AFTER))
+    .bind(EVERY)
+    .bind(ATTEMPT_LEASE)
     .fetch_all(pool)
     .await?;
     rows.iter().map(read_endpoint).collect()

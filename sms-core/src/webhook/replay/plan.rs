@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{EVERY, Replay, ReplayBegun};
+use super::{DOWN_AFTER, EVERY, Replay, ReplayBegun};
 use crate::event::Event;
 use crate::event::position::Position;
 use crate::ids::{AccountId, EndpointId, EventId, Ids};
 use crate::time::Timestamp;
+use crate::webhook::attempt::ATTEMPT_LEASE;
 use crate::webhook::delivery::{Delivery, fan_out};
 use crate::webhook::endpoint::Endpoint;
 
@@ -53,6 +54,18 @@ pub fn may_begin(endpoint: Option<&Endpoint>) -> Result<(), ReplayRefused> {
         return Err(ReplayRefused::Disabled);
     }
     if endpoint.replay.is_some() { Err(ReplayRefused::UnderWay) } else { Ok(()) }
+}
+
+/// A replay waits for deliveries of its endpoint that can be claimed by this time: `at`, or any
+/// time once the endpoint has failed [`DOWN_AFTER`] times in a row. Unless a delivery has succeeded
+/// since the last portion, the replay also waits for attempts in progress: an endpoint that does
+/// not answer must not get one portion after another.
+pub fn waits_for(endpoint: &Endpoint, at: Timestamp) -> Timestamp {
+    if endpoint.consecutive_failures >= DOWN_AFTER {
+        return Timestamp::from_millis(i64::MAX);
+    }
+    let portion = endpoint.replay.map(|replay| replay.next_at.minus(EVERY));
+    if endpoint.last_delivered_at >= portion { at } else { at.plus(ATTEMPT_LEASE) }
 }
 
 /// How far a portion of a replay goes.

@@ -5,8 +5,12 @@ use crate::event::{EventData, EventType};
 use crate::ids::EventId;
 use crate::message::MessageStatus;
 use crate::samples::{account_id, endpoint, ids, message, now, seconds};
+use crate::webhook::RetrySchedule;
+use crate::webhook::attempt::ATTEMPT_LEASE;
 use crate::webhook::delivery::DeliveryStatus;
-use crate::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
+use crate::webhook::endpoint::{
+    DisabledReason, Endpoint, EndpointChange, FAILURES_TO_SWITCH_OFF, Power,
+};
 
 fn at(commit: u64) -> Position {
     Position { commit, place: 0 }
@@ -97,6 +101,31 @@ fn a_portion_is_due_at_once_and_the_next_a_moment_later() {
             (Some(seconds(60)), seconds(60))
         );
         assert_eq!(delivery.body, event.body(), "byte for byte what was sent at first");
+    }
+}
+
+#[test]
+fn a_portion_whose_attempts_all_fail_does_not_disable_the_endpoint() {
+    let attempts = 1 + RetrySchedule::default().delays().len();
+    assert!(PORTION.get() * attempts < FAILURES_TO_SWITCH_OFF as usize);
+}
+
+#[test]
+fn a_replay_waits_for_attempts_in_progress_until_one_succeeds_and_for_all_if_the_endpoint_is_down()
+{
+    let portion = now().minus(EVERY);
+    let all = Timestamp::from_millis(i64::MAX);
+    let in_progress = seconds(1).plus(ATTEMPT_LEASE);
+    for (consecutive_failures, last_delivered_at, expected) in [
+        (0, None, in_progress),
+        (0, Some(portion.minus(Duration::from_millis(1))), in_progress),
+        (0, Some(portion), seconds(1)),
+        (DOWN_AFTER - 1, Some(portion), seconds(1)),
+        (DOWN_AFTER, Some(portion), all),
+        (DOWN_AFTER, None, all),
+    ] {
+        let endpoint = Endpoint { consecutive_failures, last_delivered_at, ..under_way() };
+        assert_eq!(waits_for(&endpoint, seconds(1)), expected, "{endpoint:?}");
     }
 }
 

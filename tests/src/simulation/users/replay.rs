@@ -76,7 +76,9 @@ impl Caller {
         if !self.world.is_shaken() {
             self.world.check(checked);
         }
-        let codes = ["not_found", "validation_failed", "webhook_disabled", "replay_under_way"];
+        let refusals = ["not_found", "validation_failed", "webhook_disabled", "replay_under_way"];
+        let waits = ["rate_limited", "unavailable"];
+        let codes = [&refusals[..], &waits].concat();
         self.expect("replaying what an endpoint missed", answer, &codes);
     }
 }
