@@ -36,8 +36,8 @@ pub trait EventStore: Send + Sync {
 
     /// The end of the log of each of these accounts, in the same order: a position at or after all
     /// its events that can be read now, and before all that cannot. It names the last commit whose
-    /// events can be read, and no later one: whatever is lost when a server dies, the numbers of
-    /// later commits are greater. [`Position::START`] for a log without events.
+    /// events can be read, never a later number: after a crash or a failover the store may give out
+    /// again numbers that no surviving commit has. [`Position::START`] for a log without events.
     async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError>;
 
     /// Those of the accounts whose logs have rows that begin after the position beside them and

@@ -125,8 +125,8 @@ async fn horizon(pool: &PgPool) -> PgResult<i64> {
     Ok(sqlx::query_scalar("SELECT event_horizon()").fetch_one(pool).await?)
 }
 
-/// The horizon itself is no end: it counts transactions of which nothing need be left after a crash
-/// or on the standby that takes over, and then their numbers are given out again.
+/// The horizon itself is not an end. It also counts transactions that a crash or a failover may
+/// erase, and their numbers are then used again.
 async fn ends(pool: &PgPool, accounts: &[AccountId]) -> PgResult<Vec<Position>> {
     let horizon = horizon(pool).await?;
     let query = rows_query!(
