@@ -71,7 +71,7 @@ pub enum Error {
     #[error("only a scheduled or sending campaign can be cancelled; this one is {0}")]
     CampaignNotCancellable(CampaignStatus),
     /// No contact on the campaign's list can be sent a message.
-    #[error("no contact of the list can get a message: add contacts who have not opted out")]
+    #[error("no contact on the list can be sent a message: add contacts who have not opted out")]
     NoRecipients,
     /// Another contact of the account has this number.
     #[error("another contact already has this number; change that contact instead")]
@@ -132,14 +132,15 @@ pub enum Error {
     /// The balance would leave the range that an account can hold. Carries the reason.
     #[error("{0}")]
     BalanceOutOfRange(String),
-    /// Too many sends and quotes of this account to many recipients wait for each other.
+    /// Too many large requests of this account wait for each other: sends, quotes and launches to
+    /// many recipients, and replays.
     #[error(
-        "too many sends and quotes of this account to many recipients are waiting; retry later, \
-         one after another"
+        "too many large sends, quotes, launches or replays of this account are waiting; retry \
+         later, one after another"
     )]
     TooManyPlans,
-    /// Too many sends and quotes of all accounts to many recipients wait for each other.
-    #[error("too many sends and quotes to many recipients are waiting; retry later")]
+    /// Too many large requests of all accounts wait for each other.
+    #[error("too many large sends, quotes, launches or replays are waiting; retry later")]
     TooManyPlansInAll,
     /// Concurrent requests changed the account in every attempt; a retry may succeed.
     #[error("the account is being changed by other requests; retry")]
@@ -254,7 +255,7 @@ mod tests {
         let contact = ContactId::from_u128(0);
         let taken = json!({ "resource": "contact", "id": contact });
         let unreachable =
-            "no contact of the list can get a message: add contacts who have not opted out";
+            "no contact on the list can be sent a message: add contacts who have not opted out";
         let nobody = json!([{ "field": "list_id", "code": "no_recipients",
                               "message": unreachable }]);
         let null = || Value::Null;

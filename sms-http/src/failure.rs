@@ -79,147 +79,149 @@ pub(crate) const CODES: &[ErrorCode] = &[
         "account_pending",
         "The account awaits approval, so a live key cannot send.",
         "Wait for the approval. Test keys work meanwhile.",
-        "the account awaits approval",
+        "the account is pending approval; until then, only test keys can send",
     ),
     code(
         StatusCode::FORBIDDEN,
         "account_suspended",
         "The account is suspended, so it can neither send nor follow events.",
         "Ask the operator to reactivate it.",
-        "the account is suspended",
+        "the account is suspended; ask the operator to reactivate it",
     ),
     code(
         StatusCode::CONFLICT,
         "balance_out_of_range",
         "The change would take the balance below zero or above its limit.",
         "Choose another amount.",
-        "the balance would be below zero",
+        "the balance is 3; a change of -12 credits takes it out of range",
     ),
     code(
         StatusCode::CONFLICT,
         "campaign_already_launched",
         "The campaign was launched before.",
         "Read the campaign to see its status.",
-        "the campaign was launched already",
+        "the campaign has already been launched",
     ),
     code(
         StatusCode::CONFLICT,
         "campaign_not_cancellable",
         "Only a scheduled or sending campaign can be cancelled.",
         "Read the campaign to see its status.",
-        "a draft campaign cannot be cancelled",
+        "only a scheduled or sending campaign can be cancelled; this one is draft",
     ),
     code(
         StatusCode::CONFLICT,
         "campaign_not_draft",
         "Only a draft can be changed or deleted.",
         "Create another campaign.",
-        "only a draft can be changed or deleted",
+        "only a draft campaign can be edited or deleted",
     ),
     code(
         StatusCode::CONFLICT,
         "contact_exists",
         "Another contact has the number.",
         "Change that contact instead.",
-        "a contact with this number exists",
+        "another contact already has this number; change that contact instead",
     ),
     code(
         StatusCode::CONFLICT,
         "idempotency_conflict",
         "The `Idempotency-Key` was used with another request.",
         "Use a new key for a new request, and the same body for a retry.",
-        "the Idempotency-Key was used with another request",
+        "this idempotency key was used for another request; use a new key",
     ),
     code(
         StatusCode::CONFLICT,
         "keyword_exists",
         "The account has this keyword already.",
         "Change that keyword instead.",
-        "the keyword exists already",
+        "the account already has this keyword; change that keyword instead",
     ),
     code(
         StatusCode::CONFLICT,
         "message_not_cancellable",
         "The message is on its way, or has reached its final state.",
         "Nothing can be done: only scheduled and queued messages can be cancelled.",
-        "a sent message cannot be cancelled",
+        "only a scheduled or queued message can be cancelled; this one is sent",
     ),
     code(
         StatusCode::CONFLICT,
         "no_number",
         "No number can send the message.",
         "Ask the operator for a number, or name a sender.",
-        "there is no number to send from",
+        "the account has no number to send from, and there is no shared number; ask the operator \
+         for a number",
     ),
     code(
         StatusCode::CONFLICT,
         "number_exists",
         "The number is assigned already.",
         "Delete the number first.",
-        "the number exists already",
+        "this number already exists; delete it before you add it again",
     ),
     code(
         StatusCode::CONFLICT,
         "number_quarantined",
         "The number was released less than 30 days ago and may not go to another account.",
         "Wait, or repeat the request with `force: true`.",
-        "the number was released recently",
+        "another holder released this number less than 30 days ago; it is free from \
+         2026-12-01T09:00:00.000Z on, or at once with `force`",
     ),
     code(
         StatusCode::CONFLICT,
         "replay_under_way",
         "A replay to the endpoint is under way.",
-        "Wait until it has ended. It sends about 200 events a second.",
-        "a replay to this endpoint is under way",
+        "Wait until it has ended. It sends up to 200 events a second.",
+        "a replay to this endpoint is under way; wait until it has ended",
     ),
     code(
         StatusCode::CONFLICT,
         "sender_exists",
         "The account has this sender name already, or its review is pending.",
         "Read the sender names to see its status.",
-        "the sender name exists already",
+        "this sender name is already approved or waiting for review",
     ),
     code(
         StatusCode::CONFLICT,
         "webhook_disabled",
         "The endpoint is disabled, so nothing is sent to it.",
         "Enable the endpoint, then replay what it missed.",
-        "the endpoint is disabled",
+        "the endpoint is disabled; enable it, then replay what it missed",
     ),
     code(
         StatusCode::CONFLICT,
         "webhook_limit_reached",
         "The account has 10 endpoints.",
         "Delete an endpoint first.",
-        "an account has at most 10 endpoints",
+        "the account already has 10 webhook endpoints, the most it may have; delete one first",
     ),
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "no_recipients",
         "No member of the list can receive a message: it is empty, or all have opted out.",
         "Add contacts who have not opted out.",
-        "the list has no recipients",
+        "no contact on the list can be sent a message: add contacts who have not opted out",
     ),
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "reserved_keyword",
         "The word is reserved for opting out or in.",
         "Choose another word.",
-        "the keyword is reserved",
+        "this word opts people out or in and cannot be a keyword; choose another",
     ),
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "sender_not_approved",
         "The sender name is not approved for the account.",
         "Request it with `POST /sender-ids`, or omit `sender`.",
-        "the sender name is not approved",
+        "the sender name is not approved for this account; request it and wait for approval",
     ),
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "test_limit_exceeded",
         "A test key sends to at most 50 numbers in a request.",
         "Send to fewer numbers.",
-        "a test key sends to at most 50 numbers in a request",
+        "a test key can send to at most 50 numbers in one request",
     ),
 ];
 
@@ -283,4 +285,57 @@ pub(crate) const OF_OPERATOR: &[(&str, &[&str])] = &[
 
 fn needed_and_balance() -> Value {
     json!({ "needed": 12, "balance": 3 })
+}
+
+#[cfg(test)]
+mod tests {
+    use sms_core::Error;
+    use sms_core::account::status::MayNotSend;
+    use sms_core::campaign::CampaignStatus;
+    use sms_core::credits::ledger::DoesNotFit;
+    use sms_core::credits::{Change, Credits};
+    use sms_core::ids::ContactId;
+    use sms_core::message::MessageStatus;
+
+    use super::CODES;
+
+    /// The error of each code, with the values of its example.
+    fn example_errors() -> Vec<Error> {
+        let credits = |amount| Credits::new(amount).unwrap();
+        let change = Change::new(-12).unwrap();
+        let refused = DoesNotFit { balance: credits(3), change };
+        let until = "2026-12-01T09:00:00Z".parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+        vec![
+            Error::InsufficientCredit { needed: credits(12), balance: credits(3) },
+            Error::MayNotSend(MayNotSend::Pending),
+            Error::MayNotSend(MayNotSend::Suspended),
+            Error::BalanceOutOfRange(refused.to_string()),
+            Error::CampaignAlreadyLaunched,
+            Error::CampaignNotCancellable(CampaignStatus::Draft),
+            Error::CampaignNotDraft,
+            Error::ContactExists(ContactId::from_u128(0)),
+            Error::IdempotencyConflict,
+            Error::KeywordExists,
+            Error::MessageNotCancellable(MessageStatus::Sent),
+            Error::NoNumber,
+            Error::NumberExists,
+            Error::NumberQuarantined { until: until.into() },
+            Error::ReplayUnderWay,
+            Error::SenderExists,
+            Error::WebhookDisabled,
+            Error::WebhookLimitReached,
+            Error::NoRecipients,
+            Error::ReservedKeyword,
+            Error::SenderNotApproved,
+            Error::TestLimitExceeded,
+        ]
+    }
+
+    #[test]
+    fn every_code_has_the_message_of_its_error_as_an_example() {
+        let errors = example_errors();
+        let is: Vec<_> = CODES.iter().map(|code| (code.code, code.message.to_owned())).collect();
+        let must: Vec<_> = errors.iter().map(|error| (error.code(), error.to_string())).collect();
+        assert_eq!(is, must);
+    }
 }

@@ -150,14 +150,10 @@ mod tests {
     use super::*;
     use crate::account::status::MayNotSend;
     use crate::campaign::CampaignStatus;
-    use crate::credits::Credits;
     use crate::ids::{ContactId, ListId};
     use crate::message::MessageStatus;
+    use crate::samples::credits;
     use crate::store::CommitError;
-
-    fn credits(amount: u64) -> Credits {
-        Credits::new(amount).expect("an account can hold this much")
-    }
 
     #[test]
     fn a_refusal_of_a_plan_becomes_the_error_of_its_name() {

@@ -12,6 +12,7 @@ use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointInput, MAX_DESCRIPTION, Power,
 };
+use sms_core::webhook::replay::Replay;
 use sms_core::webhook::secret::Secret;
 use sms_core::webhook::sender::WebhookAnswer;
 
@@ -67,7 +68,8 @@ request_body! {
         given events: Vec<EventType> = list(choice()).min(1);
         /// A new description; null clears it.
         patch description: String = text().max(MAX_DESCRIPTION);
-        /// Enables or disables the endpoint. Enabling it resets the count of failures.
+        /// Enables or disables the endpoint. Enabling it resets the count of failures. Disabling it
+        /// ends its replay.
         given enabled: bool = boolean();
         /// Draws a new secret, which is shown only in this answer. The old one stays valid for 24
         /// hours: deliveries carry a signature by each.
@@ -138,12 +140,29 @@ struct Webhook {
     consecutive_failures: u32,
     /// Why the endpoint is disabled; null while it is enabled.
     disabled_reason: Option<Named<DisabledReason>>,
+    /// The replay that is under way; null if there is none.
+    replay: Option<WebhookReplayProgress>,
     /// When a delivery last succeeded; null if none has.
     last_delivered_at: Option<Moment>,
     /// When it was created.
     created_at: Moment,
     /// When you last changed it.
     updated_at: Moment,
+}
+
+/// How far a replay to an endpoint has come.
+#[derive(Debug, Object)]
+struct WebhookReplayProgress {
+    /// The replay has sent the events up to this position, or they wait for delivery.
+    position: String,
+    /// The position of its last event.
+    until: String,
+}
+
+impl From<Replay> for WebhookReplayProgress {
+    fn from(replay: Replay) -> Self {
+        Self { position: replay.after.to_string(), until: replay.until.to_string() }
+    }
 }
 
 impl From<Endpoint> for Webhook {
@@ -159,6 +178,7 @@ impl From<Endpoint> for Webhook {
                 Power::On => None,
                 Power::Off(reason) => Some(Named(reason)),
             },
+            replay: endpoint.replay.map(Into::into),
             last_delivered_at: endpoint.last_delivered_at.map(Into::into),
             created_at: endpoint.created_at.into(),
             updated_at: endpoint.updated_at.into(),

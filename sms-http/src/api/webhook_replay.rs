@@ -105,11 +105,12 @@ impl WebhookReplayApi {
 impl WebhookReplayApi {
     /// Replay events
     ///
-    /// Sends events of the log to the endpoint again: those that it missed while it was disabled or
-    /// did not exist yet, or those that you lost. At most 100,000 events, oldest first, 50 at a
-    /// time and about 200 a second, while no other delivery to the endpoint is due: a new event
-    /// waits for 50 at most. After 10 failures in a row the replay continues once no delivery waits
-    /// for the endpoint. Each event keeps its id and its bytes, and has a new delivery.
+    /// Sends events of the log to the endpoint again: events that it missed while it was disabled
+    /// or did not exist yet, or events that you lost. At most 100,000 events, oldest first, in
+    /// portions of 14, up to 200 events a second. A portion is sent only while no other delivery to
+    /// the endpoint is due, so a new event waits for at most one portion. If the endpoint does not
+    /// answer, the replay waits; after 10 failures in a row it continues once no delivery waits for
+    /// the endpoint. Each event keeps its id and its bytes, and has a new delivery.
     #[oai(path = "/:id/replay", method = "post", operation_id = "webhook_replay")]
     async fn replay(
         &self,

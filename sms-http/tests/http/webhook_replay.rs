@@ -175,6 +175,18 @@ async fn a_replay_ends_with_its_endpoint() {
 }
 
 #[tokio::test]
+async fn an_endpoint_shows_how_far_its_replay_has_come() {
+    let rig = Rig::new().await;
+    let (account, path) = half_way(&rig).await;
+    let log = log(&account).await;
+    let shown = async || account.live.get("/webhooks").await.ok()[0]["replay"].clone();
+    let (sent, last) = (&log[PORTION.get() - 1].1, &log.last().unwrap().1);
+    assert_eq!(shown().await, json!({ "position": sent, "until": last }));
+    let disabled = account.live.patch(&path, json!({ "enabled": false })).await.ok();
+    assert_eq!((&disabled["replay"], shown().await), (&Value::Null, Value::Null));
+}
+
+#[tokio::test]
 async fn one_replay_to_an_endpoint_is_under_way_at_a_time() {
     let rig = Rig::new().await;
     let (account, path) = late(&rig, 1).await;

@@ -139,8 +139,8 @@ pub const OF_ANY_API: &[ErrorCode] = &[
     ErrorCode {
         code: "rate_limited",
         status: StatusCode::TOO_MANY_REQUESTS,
-        meaning: "There were too many requests, or the requests in progress have too large bodies \
-                  in all.",
+        meaning: "There were too many requests, or the bodies of the requests in progress are too \
+                  large in total.",
         remedy: "Retry after the number of seconds in `Retry-After`.",
         message: "too many requests: retry after the number of seconds in Retry-After",
         details: no_details,
