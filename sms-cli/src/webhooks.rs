@@ -66,7 +66,7 @@ pub(crate) enum Webhooks {
         /// Begin with the events at this time or later
         #[arg(long, value_name = "TIME", required_unless_present = "after")]
         since: Option<Timestamp>,
-        /// Begin after the event with this position
+        /// Begin after the event with this position or id
         #[arg(long, value_name = "POSITION", conflicts_with = "since")]
         after: Option<String>,
         /// Only events before this time
@@ -146,7 +146,7 @@ impl Webhooks {
                 }
             }
             Self::Replay { id, since, after, until, events } => {
-                let after = after.map(|text| ReplayFrom::After(Position::from(text.as_str())));
+                let after = after.as_deref().map(begin_after);
                 let Some(begin) = since.map(ReplayFrom::From).or(after) else {
                     return Err(Failure::Usage("give --since or --after".to_owned()));
                 };
@@ -155,7 +155,7 @@ impl Webhooks {
                 let replay = client.webhook_replay(&id, &input).await?;
                 match context.form {
                     Form::Json => say_json(&replay),
-                    Form::Text => say(&replay_told(&replay)),
+                    Form::Text => say(&replay_told(&id, &input, &replay)),
                 }
             }
             Self::Retry { id, delivery } => {
@@ -186,21 +186,47 @@ fn test_told(tested: &WebhookTested) -> String {
     )
 }
 
-fn replay_told(replay: &WebhookReplay) -> String {
-    let more = replay.position.as_ref().filter(|_| replay.has_more).map(|position| {
-        format!(
-            "\nThere are more events. Once these are sent, continue with --after {}",
-            shown(position.as_str())
-        )
-    });
-    let count = replay.events;
-    let events = if count == 1 { "event is" } else { "events are" };
-    format!("{count} {events} sent again{}", more.unwrap_or_default())
+/// After an event, which is given by its id or its position.
+fn begin_after(text: &str) -> ReplayFrom {
+    match text.parse() {
+        Ok(event) => ReplayFrom::AfterEvent(event),
+        Err(_) => ReplayFrom::After(Position::from(text)),
+    }
+}
+
+fn replay_told(id: &WebhookId, input: &WebhookReplayInput, replay: &WebhookReplay) -> String {
+    let count = match replay.events {
+        1 => "1 event".to_owned(),
+        count => format!("{count} events"),
+    };
+    match replay.position.as_ref().filter(|_| replay.has_more) {
+        Some(position) if replay.events == 0 => format!(
+            "none found up to {}; continue with: {}",
+            shown(position.as_str()),
+            next_replay(id, input, position)
+        ),
+        Some(position) => format!(
+            "{count} will be sent again\nThere are more. Once these are sent, run: {}",
+            next_replay(id, input, position)
+        ),
+        None if replay.events == 0 => "no event to send again".to_owned(),
+        None => format!("{count} will be sent again"),
+    }
+}
+
+/// The command that replays the rest, with the same limits.
+fn next_replay(id: &WebhookId, input: &WebhookReplayInput, after: &Position) -> String {
+    let WebhookReplayInput { begin: _, to, types } = input;
+    let until = to.map(|time| format!(" --until {time}")).unwrap_or_default();
+    let types = types.iter().flatten().map(|kind| format!(" --event {}", shown(kind.as_str())));
+    let types: String = types.collect();
+    format!("sms webhooks replay {id} --after {}{until}{types}", shown(after.as_str()))
 }
 
 fn say_webhooks(webhooks: &[Webhook]) -> Result<(), Failure> {
     let row = |webhook: &Webhook| {
         let power = match &webhook.disabled_reason {
+            None if webhook.replay.is_some() => Cell::styled("on, replaying", GREEN),
             None => Cell::styled("on", GREEN),
             Some(reason) => Cell::styled(reason.as_str(), RED),
         };
@@ -232,4 +258,43 @@ fn say_deliveries(deliveries: &[Delivery]) -> Result<(), Failure> {
     };
     let rows: Vec<_> = deliveries.iter().map(row).collect();
     say_table(&["ID", "CREATED", "EVENT", "STATUS", "ATTEMPTS", "ANSWER"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_says_how_many_events_it_has_and_how_to_continue_with_the_same_limits() {
+        let id: WebhookId = "whk_01m7yewbdbe1std67w99hvsbsb".parse().unwrap();
+        let all = WebhookReplayInput::new(begin_after("pos1"));
+        let some = WebhookReplayInput {
+            to: Some("2026-11-21T09:00:00Z".parse().unwrap()),
+            types: Some(vec![EventType::MessageFailed, EventType::MessageSent]),
+            ..all.clone()
+        };
+        let next = format!("sms webhooks replay {id} --after pos9");
+        let limits = "--until 2026-11-21T09:00:00.000Z --event message.failed --event message.sent";
+        let more = "There are more. Once these are sent, run:";
+        for (input, events, has_more, expected) in [
+            (&all, 0, false, "no event to send again".to_owned()),
+            (&all, 1, false, "1 event will be sent again".to_owned()),
+            (&all, 2, false, "2 events will be sent again".to_owned()),
+            (&all, 2, true, format!("2 events will be sent again\n{more} {next}")),
+            (&some, 1, true, format!("1 event will be sent again\n{more} {next} {limits}")),
+            (&some, 0, true, format!("none found up to pos9; continue with: {next} {limits}")),
+        ] {
+            let position = (events > 0 || has_more).then(|| "pos9".into());
+            let replay = WebhookReplay { events, position, has_more };
+            assert_eq!(replay_told(&id, input, &replay), expected);
+        }
+    }
+
+    #[test]
+    fn a_replay_begins_after_an_event_or_a_position() {
+        let event = "evt_00000000000000000000000001";
+        let expected = ReplayFrom::AfterEvent(event.parse().unwrap());
+        assert_eq!(begin_after(event), expected);
+        assert_eq!(begin_after("pos1"), ReplayFrom::After("pos1".into()));
+    }
 }

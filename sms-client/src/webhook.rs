@@ -52,6 +52,8 @@ pub struct Webhook {
     pub consecutive_failures: u64,
     /// Why it is off.
     pub disabled_reason: Option<DisabledReason>,
+    /// The replay that is under way.
+    pub replay: Option<WebhookReplayProgress>,
     /// When a delivery succeeded last.
     pub last_delivered_at: Option<Timestamp>,
     /// When it was made.
@@ -139,6 +141,9 @@ pub struct WebhookTested {
 pub enum ReplayFrom {
     /// With what came after the event at this position.
     After(Position),
+    /// With what came after this event.
+    #[serde(rename = "after")]
+    AfterEvent(EventId),
     /// With what happened at this time or later.
     From(Timestamp),
 }
@@ -169,10 +174,20 @@ impl WebhookReplayInput {
 pub struct WebhookReplay {
     /// The number of events to send, those included whose delivery already waits.
     pub events: u64,
-    /// The position of the last of them.
+    /// The position of the last of them, or how far the log was read if `has_more`; `None` if there
+    /// are no events.
     pub position: Option<Position>,
     /// Whether there are more events. Once these are sent, call again from after `position`.
     pub has_more: bool,
+}
+
+/// How far a replay has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookReplayProgress {
+    /// It has sent the events up to this position, or they wait for delivery.
+    pub position: Position,
+    /// The position of its last event.
+    pub until: Position,
 }
 
 /// An event on its way to an endpoint.

@@ -133,7 +133,7 @@ fn a_replay_sends_an_endpoint_the_events_that_it_missed() {
     let id = made["id"].as_str().unwrap();
     let replay = ["webhooks", "replay", id];
     let ran = home.run(&[&replay[..], &["--since", "2026-01-01T00:00:00Z"]].concat()).assert(0);
-    assert_eq!(ran.out, "2 events are sent again\n");
+    assert_eq!(ran.out, "2 events will be sent again\n");
     server::pass(60);
     let events = [receiver.next().json(), receiver.next().json()];
     let mut types = events.each_ref().map(|event| event["type"].as_str().unwrap());

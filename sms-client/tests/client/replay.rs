@@ -19,6 +19,8 @@ fn time(text: &str) -> Timestamp {
 async fn a_replay_request_has_its_beginning_and_only_the_options_that_were_given() {
     let answer = json!({ "events": 2, "position": "pos9", "has_more": true });
     let after = WebhookReplayInput::new(ReplayFrom::After("pos1".into()));
+    let event = "evt_00000000000000000000000001";
+    let after_event = WebhookReplayInput::new(ReplayFrom::AfterEvent(event.parse().unwrap()));
     let from = WebhookReplayInput {
         begin: ReplayFrom::From(time("2026-11-21T07:00:00Z")),
         to: Some(time("2026-11-21T09:00:00Z")),
@@ -26,12 +28,13 @@ async fn a_replay_request_has_its_beginning_and_only_the_options_that_were_given
     };
     let bodies = [
         json!({ "after": "pos1" }),
+        json!({ "after": event }),
         json!({
             "from": "2026-11-21T07:00:00.000Z", "to": "2026-11-21T09:00:00.000Z",
             "types": ["message.failed"],
         }),
     ];
-    for (input, body) in [after, from].into_iter().zip(bodies) {
+    for (input, body) in [after, after_event, from].into_iter().zip(bodies) {
         let data = json!({ "data": answer, "meta": null }).to_string();
         let script = Script::start(vec![Turn::Answer(200, "", data)]).await;
         let begun =
