@@ -218,8 +218,10 @@ impl PgStore {
         let rows = sqlx::query(concat!(
             "SELECT ",
             message_columns!(),
-            // Compared like this, so that it is not the index on all ids that is walked.
-            " FROM (SELECT id FROM message
+            // Compared like this, so that it is not the index on all ids that is walked. And ordered
+            // by both columns: the planner then knows that what it joins is in order already, and
+            // stops after so many rows instead of sorting, and locking, all that wait.
+            " FROM (SELECT account_id, id FROM message
                    WHERE account_id = ANY(ARRAY[$1]) AND campaign_id = $2
                        AND (campaign_id, id) > ($2, $3) AND status = ANY($4)
                    ORDER BY account_id, id OFFSET 0) AS waiting
@@ -231,7 +233,7 @@ impl PgStore {
                  SELECT * FROM message
                  WHERE account_id = $1 AND id = q.message_id AND status = ANY($4)
                  FOR UPDATE) AS m
-             ORDER BY waiting.id LIMIT $5"
+             ORDER BY waiting.account_id, waiting.id LIMIT $5"
         ))
         .bind(uuid(plan.account))
         .bind(uuid(plan.campaign))

@@ -125,6 +125,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     threads(&store, &rig, account).await;
     super::counted::rents(&store, &rig).await;
     workers(&store, &rig, account).await;
+    super::waiting::portions_of_a_cancelled_campaign(&store, &rig, account).await;
     super::reports::parts(&store, &rig).await;
     super::book::contacts_and_lists(&store, account).await;
     store.close().await;

@@ -1,8 +1,9 @@
-//! Claims from a lane in which very many messages wait: they read what they claim, and nothing of
-//! what waits besides.
+//! Claims and cancellations while very many messages wait: they read and lock what they take, and
+//! nothing else of what waits.
 
+use sms_core::campaign::cancel::SweepPlan;
 use sms_core::dispatch::{ClaimPlan, Lane, RouteLane, Turns, Wanted};
-use sms_core::ids::AccountId;
+use sms_core::ids::{AccountId, CampaignId};
 use sms_core::route::RouteName;
 use sms_core::store::Store;
 use sqlx::{Connection, Executor};
@@ -22,6 +23,23 @@ pub(super) async fn past_a_full_route(store: &dyn Store, rig: &sms_conformance::
         let plan = ClaimPlan { wanted, ..rig.claim_plan(50) };
         let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
         assert_eq!(claimed.len(), 50);
+    });
+}
+
+/// A portion of a cancelled campaign reads the messages of the portion.
+pub(super) async fn portions_of_a_cancelled_campaign(
+    store: &dyn Store,
+    rig: &sms_conformance::Rig,
+    account: AccountId,
+) {
+    let campaign = CampaignId::from_u128(nth(5, 19));
+    let mut after = None;
+    judge!(store, "a portion of a cancelled campaign", ["message_by_campaign"], 150.0, {
+        let (limit, at, ids) = (50, rig.now(), rig.ids());
+        let plan = SweepPlan { account, campaign, after, limit, at, ids };
+        let swept = store.campaign_sweep(plan).await.expect("swept");
+        assert!(swept.last > after, "there are more");
+        after = swept.last;
     });
 }
 
