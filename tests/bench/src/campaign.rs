@@ -13,10 +13,12 @@ use sms_core::list::ListInput;
 use sms_core::store::Store;
 use sms_store_memory::MemoryStore;
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_store_sqlite::SqliteStore;
 use sms_test_postgres::Server as Postgres;
 use tokio::process::Command;
 
 use crate::Failed;
+use crate::folder::Folder;
 use crate::stock::{later, people};
 use crate::table::{Row, print};
 use crate::usage::{forget_peak_memory, peak_memory};
@@ -24,13 +26,15 @@ use crate::usage::{forget_peak_memory, peak_memory};
 /// Contacts of an import.
 const IMPORT: usize = 20_000;
 
-/// Runs it on both stores, each in a child.
-pub(crate) async fn both_stores(postgres: &Postgres, contacts: usize) -> Result<(), Failed> {
+/// Runs it on each store, each in a child.
+pub(crate) async fn each_store(postgres: &Postgres, contacts: usize) -> Result<(), Failed> {
     postgres.create_database("campaign").await;
-    for url in [None, Some(postgres.url("campaign"))] {
+    let folder = Folder::new("campaign")?;
+    let file = folder.path().join("sms.db").display().to_string();
+    for place in [None, Some(file), Some(postgres.url("campaign"))] {
         let mut child = Command::new(std::env::current_exe()?);
         child.args(["campaign-alone", "--contacts", &contacts.to_string()]);
-        let ended = child.args(url).kill_on_drop(true).status().await?;
+        let ended = child.args(place).kill_on_drop(true).status().await?;
         if !ended.success() {
             return Err("the campaign failed".into());
         }
@@ -38,15 +42,17 @@ pub(crate) async fn both_stores(postgres: &Postgres, contacts: usize) -> Result<
     Ok(())
 }
 
-/// What the child does: on PostgreSQL where an address is given, else in memory.
-pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(), Failed> {
-    let (store, on): (Arc<dyn Store>, _) = match database {
+/// What the child does: in memory if it is given no place, on PostgreSQL at an address, and in one
+/// file at any other place.
+pub(crate) async fn alone(place: Option<String>, contacts: usize) -> Result<(), Failed> {
+    let (store, on): (Arc<dyn Store>, _) = match place {
         None => (Arc::new(MemoryStore::new()), "memory store"),
-        Some(url) => {
+        Some(url) if url.starts_with("postgres") => {
             let store = PgStore::connect(&url, PgSettings::default()).await?;
             store.migrate().await?;
             (Arc::new(store), "PostgreSQL")
         }
+        Some(file) => (Arc::new(SqliteStore::open(file)?), "SQLite"),
     };
     let sms = Sms::builder(store).build();
     let (account, _) = people(&sms, 1).await?.remove(0);

@@ -98,7 +98,8 @@ enum Child {
     CampaignAlone {
         #[arg(long)]
         contacts: usize,
-        database: Option<String>,
+        /// The address of a database or the path of a file
+        place: Option<String>,
     },
 }
 
@@ -108,9 +109,7 @@ async fn main() -> Result<(), Failed> {
     match cli.child {
         Some(Child::Serve) => server::serve().await,
         Some(Child::Bare { addr, answer_bytes }) => bare::serve(addr, answer_bytes).await,
-        Some(Child::CampaignAlone { contacts, database }) => {
-            campaign::alone(database, contacts).await
-        }
+        Some(Child::CampaignAlone { contacts, place }) => campaign::alone(place, contacts).await,
         None => measure(&cli).await,
     }
 }
@@ -159,7 +158,7 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         webhook::deliveries(&postgres).await?;
     }
     if wanted(Name::Campaign) {
-        campaign::both_stores(&postgres, cli.contacts).await?;
+        campaign::each_store(&postgres, cli.contacts).await?;
     }
     if wanted(Name::Growth) {
         growth::growth(&postgres, cli.messages, during / 2).await?;

@@ -80,16 +80,16 @@ pub(crate) async fn end_to_end(
     };
     let handed_over =
         reached(["sent", "delivered", "undelivered"], Duration::from_millis(20)).await?;
-    print(&Row::new("the same, handed over, first request to last text", handed_over));
+    print(&Row::new("the same, handed over, first request to last message", handed_over));
     // Seldom, so that looking costs next to nothing.
     let reported =
         reached(["delivered", "undelivered", "failed"], Duration::from_millis(500)).await?;
-    // Statistics are folded once a second.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // Statistics are folded every 10 s.
+    tokio::time::sleep(Duration::from_secs(11)).await;
     let (after, log) = (used(), log_bytes(&stock.pool).await? - log);
     let micros = |index: usize| (after[index] - before[index]) * 1e6 / driven.answered as f64;
     let note = format!(
-        "{messages} texts; CPU of a text's life: server {:.0} µs, PostgreSQL {:.0} µs; its log {} \
+        "{messages} messages; CPU of a message's life: server {:.0} µs, PostgreSQL {:.0} µs; its log {} \
          bytes",
         micros(0),
         micros(1),
