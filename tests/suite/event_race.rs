@@ -305,14 +305,20 @@ struct Followed {
 }
 
 impl Outcome {
+    /// How many events a follower missed that saw the end.
+    fn missed(&self, Followed { account, kind: _, seen }: &Followed) -> usize {
+        let Some(seen) = seen else { return 0 };
+        let known: BTreeSet<&Seen> = seen.iter().collect();
+        self.logs[*account].iter().filter(|event| !known.contains(event)).count()
+    }
+
     /// What is wrong with what a follower saw.
-    fn fault(&self, Followed { account, kind, seen }: &Followed) -> Option<String> {
+    fn fault(&self, followed: &Followed) -> Option<String> {
+        let Followed { account, kind, seen } = followed;
         let Some(seen) = seen else { return Some(format!("a follower by {kind} misses the end")) };
         let log = &self.logs[*account];
-        let known: BTreeSet<&Seen> = seen.iter().collect();
-        let missed = log.iter().filter(|event| !known.contains(event)).count();
-        let twice = seen.len() - known.len();
-        let events = log.len();
+        let (missed, events) = (self.missed(followed), log.len());
+        let twice = seen.len() - seen.iter().collect::<BTreeSet<_>>().len();
         let fault = format!("a follower by {kind} missed {missed} of {events}, saw {twice} twice");
         (seen != log).then_some(fault)
     }
@@ -401,12 +407,13 @@ const NO_HORIZON: &str = "
     CREATE OR REPLACE FUNCTION event_horizon() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT base + pg_snapshot_xmax(pg_current_snapshot())::text::bigint FROM event_base'";
 
-/// So the race is one, and the horizon is what it takes.
+/// So the servers do race, and the horizon is what keeps followers from missing events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_the_horizon_followers_of_the_log_miss_events() {
     let outcome = race(10, NO_HORIZON, Duration::from_secs(20)).await;
     outcome.say();
-    let faults = outcome.faults();
-    println!("{faults:#?}");
-    assert!(!faults.is_empty());
+    // A follower that ran out of time proves nothing.
+    let misses = outcome.followers.iter().filter(|one| outcome.missed(one) > 0).count();
+    println!("{misses} followers missed events");
+    assert!(misses > 0);
 }

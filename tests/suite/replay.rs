@@ -199,7 +199,8 @@ async fn a_replay_that_begins_while_the_store_looks_for_replays_goes_on_at_once(
         replay_all(&stage, &endpoint).await;
         store.let_the_look_through();
     };
-    let (looked, ()) = tokio::join!(stage.sms.replays_go_on(), begins);
+    let both = async { tokio::join!(stage.sms.replays_go_on(), begins) };
+    let (looked, ()) = timeout(PATIENCE, both).await.expect("the look-up ends");
     assert_eq!(looked.unwrap(), 0, "it began after the store had its answer");
     assert_eq!(stage.sms.replays_go_on().await.unwrap(), 1, "no time has passed");
     assert_eq!(stage.deliveries_to(&endpoint).await.len(), MISSED);

@@ -58,6 +58,9 @@ pub(crate) async fn every_change_in_a_message_s_life_is_made_in_place(own: Own) 
     let store = store.expect("it answers");
     let rig = own.rig(&store);
     let account = rig.account(10_000).await;
+    let shipped =
+        "SELECT FROM pg_class WHERE relname = 'message' AND 'fillfactor=45' = ANY(reloptions)";
+    assert_eq!(run(&own.url, shipped).await, 1);
     // A page has room for all four versions of its rows. With less, it depends on whatever else
     // holds a snapshot meanwhile, such as an analysis, whether old versions make room in time.
     run(&own.url, "ALTER TABLE message SET (fillfactor = 20)").await;

@@ -6,11 +6,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sms_core::event::kinds::Kinds;
 use sms_core::event::log::ReadFrom;
-use sms_core::page::Limit;
 
 use super::sabotage::Sabotage;
+use super::whole_log::{first_event, first_request};
 use super::world::{Weather, World};
 use crate::layer::prelude::*;
 use crate::layer::{EventLayer, Layer, passes_on};
@@ -28,6 +27,11 @@ impl fmt::Debug for Haze {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Haze").field(&self.inner).finish()
     }
+}
+
+/// The first position after the commit at the horizon.
+fn beyond(horizon: u64) -> Position {
+    Position { commit: horizon + 1, place: 0 }
 }
 
 impl Haze {
@@ -56,9 +60,7 @@ impl Haze {
 
     /// The end of the last commit of an account that is below this position.
     async fn end_below(&self, account: AccountId, below: Position) -> Result<Position, StoreError> {
-        let (kinds, from, limit) = (Kinds::all(), ReadFrom::Newest(Some(below)), Limit::ONE);
-        let page = self.inner.event_list(account, EventRequest { kinds, from, limit }).await?;
-        let last = page.items.first();
+        let last = first_event(&*self.inner, account, ReadFrom::Newest(Some(below))).await?;
         Ok(last.map_or(Position::START, |last| Position::end_of(last.position.commit)))
     }
 
@@ -96,7 +98,7 @@ impl EventLayer for Haze {
         request: EventRequest,
     ) -> Result<EventPage, StoreError> {
         let horizon = self.look().await?;
-        let beyond = Position { commit: horizon + 1, place: 0 };
+        let beyond = beyond(horizon);
         let from = match request.from {
             ReadFrom::After(_) => {
                 let page = self.inner.event_list(account, request).await?;
@@ -116,7 +118,7 @@ impl EventLayer for Haze {
     ) -> Result<Option<LoggedEvent>, StoreError> {
         let found = self.inner.event_get(account, id).await?;
         if let Some(logged) = &found {
-            // Whoever sees this event sees all before it.
+            // A reader of this event also sees all events before it.
             self.raise(|_| logged.position.commit);
         }
         Ok(found)
@@ -128,9 +130,8 @@ impl EventLayer for Haze {
         if self.is_broken() {
             return Ok(ends);
         }
-        let mut shown = Vec::new();
+        let (mut shown, beyond) = (Vec::new(), beyond(horizon));
         for (account, end) in accounts.into_iter().zip(ends) {
-            let beyond = Position { commit: horizon + 1, place: 0 };
             shown.push(if end < beyond { end } else { self.end_below(account, beyond).await? });
         }
         Ok(shown)
@@ -142,9 +143,8 @@ impl EventLayer for Haze {
     ) -> Result<Vec<AccountId>, StoreError> {
         let mut grown = Vec::new();
         for (account, after) in accounts {
-            let (kinds, from, limit) = (Kinds::all(), ReadFrom::After(after), Limit::ONE);
-            let page = self.event_list(account, EventRequest { kinds, from, limit }).await?;
-            if !page.items.is_empty() {
+            let request = first_request(ReadFrom::After(after));
+            if !self.event_list(account, request).await?.items.is_empty() {
                 grown.push(account);
             }
         }

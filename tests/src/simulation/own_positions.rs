@@ -13,11 +13,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sms_core::event::Event;
-use sms_core::event::kinds::Kinds;
 use sms_core::event::log::ReadFrom;
 use sms_core::page::Limit;
 
-use super::whole_log::{page_of, whole_log};
+use super::whole_log::{first_event, page_of, whole_log};
 use crate::layer::prelude::*;
 use crate::layer::{EventLayer, Layer, passes_on};
 
@@ -133,9 +132,8 @@ impl OwnPositions {
 
     /// The other store's position of the first store's last event below this position.
     async fn theirs(&self, account: AccountId, below: Position) -> Result<Position, StoreError> {
-        let (kinds, from, limit) = (Kinds::all(), ReadFrom::Newest(Some(below)), Limit::ONE);
-        let page = self.first.event_list(account, EventRequest { kinds, from, limit }).await?;
-        let Some(last) = page.items.first() else { return Ok(Position::START) };
+        let last = first_event(&*self.first, account, ReadFrom::Newest(Some(below))).await?;
+        let Some(last) = last else { return Ok(Position::START) };
         let id = last.event.id;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied();
         if let Some(position) = known {
@@ -202,10 +200,8 @@ impl EventLayer for OwnPositions {
     async fn event_ends(&self, accounts: Vec<AccountId>) -> Result<Vec<Position>, StoreError> {
         let theirs = self.inner.event_ends(accounts.clone()).await?;
         for (account, end) in accounts.iter().zip(theirs) {
-            let (kinds, from, limit) = (Kinds::all(), ReadFrom::Newest(None), Limit::ONE);
-            let page = self.inner.event_list(*account, EventRequest { kinds, from, limit }).await?;
-            let last = page.items.first().map(|logged| Position::end_of(logged.position.commit));
-            if last.unwrap_or(Position::START) != end {
+            let last = first_event(&*self.inner, *account, ReadFrom::Newest(None)).await?;
+            if last.map_or(Position::START, |last| Position::end_of(last.position.commit)) != end {
                 return Err(wrong("finding the end of the last event"));
             }
         }

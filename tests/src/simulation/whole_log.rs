@@ -26,6 +26,24 @@ pub async fn whole_log(
     }
 }
 
+/// A page of one event of any kind.
+pub fn first_request(from: ReadFrom) -> EventRequest {
+    EventRequest { kinds: Kinds::all(), from, limit: Limit::ONE }
+}
+
+/// The first event that an account's log has from here, in the direction of `from`.
+///
+/// # Errors
+///
+/// If the store fails.
+pub async fn first_event(
+    store: &dyn Store,
+    account: AccountId,
+    from: ReadFrom,
+) -> Result<Option<LoggedEvent>, StoreError> {
+    Ok(store.event_list(account, first_request(from)).await?.items.pop())
+}
+
 /// The page that a store with this log must answer.
 pub fn page_of(log: Vec<LoggedEvent>, request: EventRequest) -> EventPage {
     let EventRequest { kinds, from, limit } = request;
