@@ -95,8 +95,8 @@ scenarios! { Event;
         }
     }
 
-    /// Each account has an end of its own, which others do not move. Without events it is the
-    /// beginning.
+    /// Other accounts' events do not move the end of an account's log. An empty log ends where it
+    /// starts.
     async fn the_end_of_a_log_is_that_of_its_last_commit(rig: &Rig) {
         let (account, other) = (rig.account(100).await, rig.account(100).await);
         assert_eq!(rig.event_end(account.id).await, Position::START);
