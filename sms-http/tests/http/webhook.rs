@@ -16,7 +16,7 @@ pub(crate) const EVENTS: [&str; 6] = [
     "link.clicked",
 ];
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "id",
     "url",
     "events",
@@ -24,6 +24,7 @@ const FIELDS: [&str; 10] = [
     "enabled",
     "consecutive_failures",
     "disabled_reason",
+    "replay",
     "last_delivered_at",
     "created_at",
     "updated_at",
