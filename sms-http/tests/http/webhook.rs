@@ -68,6 +68,7 @@ async fn a_new_endpoint_has_a_secret_that_is_shown_only_once() {
         "enabled": true,
         "consecutive_failures": 0,
         "disabled_reason": null,
+        "replay": null,
         "last_delivered_at": null,
         "created_at": "2026-11-21T07:07:10.123Z",
         "updated_at": "2026-11-21T07:07:10.123Z",
