@@ -89,8 +89,8 @@ pub(crate) async fn end_to_end(
     let (after, log) = (used(), log_bytes(&stock.pool).await? - log);
     let micros = |index: usize| (after[index] - before[index]) * 1e6 / driven.answered as f64;
     let note = format!(
-        "{messages} messages; CPU of a message's life: server {:.0} µs, PostgreSQL {:.0} µs; its log {} \
-         bytes",
+        "{messages} messages; CPU of a message's life: server {:.0} µs, PostgreSQL {:.0} µs; \
+         its log {} bytes",
         micros(0),
         micros(1),
         log / messages,
