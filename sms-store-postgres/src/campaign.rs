@@ -218,8 +218,8 @@ impl PgStore {
         let rows = sqlx::query(concat!(
             "SELECT ",
             message_columns!(),
-            // Compared like this, so that it is not the index on all ids that is walked. And ordered
-            // by both columns: the planner then knows that what it joins is in order already, and
+            // Compared like this, so that it is not the index on all ids that is walked. Ordered by
+            // both columns: then the planner knows that what it joins is in order already, and
             // stops after so many rows instead of sorting, and locking, all that wait.
             " FROM (SELECT account_id, id FROM message
                    WHERE account_id = ANY(ARRAY[$1]) AND campaign_id = $2

@@ -82,8 +82,8 @@ pub enum Sabotage {
     SkipsHorizon,
     /// The store removes events that are an hour old.
     TidiesEarly,
-    /// One portion of a replay in three writes its deliveries but not the progress of the replay, so
-    /// the same events are sent again after a crash.
+    /// One portion of a replay in three writes its deliveries but not the progress of the replay,
+    /// so the same events are sent again after a crash.
     ForgetsReplayPosition,
     /// The store leaves out of replays what was committed after events that happened later.
     SkipsLateInReplay,
