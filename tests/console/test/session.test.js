@@ -89,11 +89,16 @@ job(here, 'an expired session leads to signing in and back, and loses no draft',
 
 job(here, 'a draft is hidden from other people who sign in', 'live', '/console/compose',
   async (page, server, context) => {
-    await page.getByRole('textbox', { name: 'Message' }).fill('Private words');
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.fill('Private words');
+    await page.reload();
+    assert.equal(await message.inputValue(), 'Private words');
+    // Without a session, the page would go to signing in by itself, at the same time as the test.
+    await page.goto('about:blank');
     await context.clearCookies();
     await signIn(page, server, 'test', '/console/compose');
     await page.getByRole('heading', { name: 'Compose' }).waitFor();
-    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
+    assert.equal(await message.inputValue(), '');
   });
 
 job(here, 'signing in leads only to a page of the console', 'live',
