@@ -73,6 +73,8 @@ scenarios! { ApiKey;
     async fn revoking_twice_keeps_the_first_moment(rig: &Rig) {
         let account = rig.account(0).await;
         let key = key(rig, &account, Mode::Live).await;
+        // From here on, a store may remember it.
+        assert_eq!(find(rig, &key).await, Some(key.clone()));
         let at = rig.advance(millis(5));
         let revoked = KeyRecord { revoked_at: Some(at), ..key.clone() };
         for _ in 0..2 {

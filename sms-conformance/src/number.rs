@@ -138,6 +138,23 @@ scenarios! { Number;
         assert_eq!(usable(rig, rig.id()).await, BTreeSet::from([shared.id]));
     }
 
+    /// The numbers that sends are planned from are those of now: added, seen and removed.
+    async fn sends_are_planned_from_the_numbers_of_now(rig: &Rig) {
+        let account = rig.account(0).await;
+        let usable = async || rig.store().numbers_for(account.id).await.expect("read");
+        assert_eq!(usable().await, []);
+        let shared = rig.shared_number(person(901)).await;
+        assert_eq!(usable().await, std::slice::from_ref(&shared));
+        let own = rig.dedicated_number(person(902), &account).await;
+        assert_eq!(usable().await, [shared.clone(), own.clone()]);
+        let now = rig.advance(millis(5));
+        assert!(rig.store().number_check_in(own.id, now).await.expect("kept"));
+        let seen = Number { checked_in_at: Some(now), ..own };
+        assert_eq!(usable().await, [shared.clone(), seen.clone()]);
+        rig.release(&shared).await;
+        assert_eq!(usable().await, [seen]);
+    }
+
     /// A number that is removed is gone; removing it again does nothing.
     async fn a_number_is_removed_once(rig: &Rig) {
         let account = rig.account(0).await;

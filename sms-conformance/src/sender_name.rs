@@ -173,6 +173,22 @@ scenarios! { SenderName;
         assert_eq!(rig.approved_values(account.id).await, ["Bistro"]);
     }
 
+    /// The names that an account may use are those approved now.
+    async fn the_names_in_use_are_those_approved_now(rig: &Rig) {
+        let account = rig.account(0).await;
+        assert_eq!(rig.approved_values(account.id).await, [""; 0]);
+        let name = rig.sender_name(&account, "Bistro").await;
+        assert_eq!(rig.approved_values(account.id).await, [""; 0]);
+        for (decision, expected) in [
+            (Decision::Approve, &["Bistro"][..]),
+            (Decision::Reject, &[]),
+            (Decision::Approve, &["Bistro"]),
+        ] {
+            rig.review(&name, decision).await;
+            assert_eq!(rig.approved_values(account.id).await, expected);
+        }
+    }
+
     /// A name is never both asked for again and approved, whichever comes first.
     async fn a_request_that_races_an_approval_never_makes_two(rig: &Rig) {
         let account = rig.account(0).await;

@@ -18,6 +18,11 @@ pub mod account {
     pub use crate::account::store::{AccountStore, ApiKeyStore};
 }
 
+/// Values kept in memory because requests read them often.
+pub mod cache {
+    pub use crate::store::cache::{Cache, Ticket};
+}
+
 /// Campaigns: launches, cancels and counts.
 pub mod campaign {
     pub use crate::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan};

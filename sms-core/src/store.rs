@@ -35,6 +35,7 @@ use crate::statistics::store::StatisticsStore;
 use crate::template::store::TemplateStore;
 use crate::webhook::store::WebhookStore;
 
+pub(crate) mod cache;
 mod error;
 
 pub use error::{CommitError, StoreError};

@@ -73,7 +73,7 @@ impl PgStore {
         let attempts = pooled::start(&pool);
         let clicks = pooled::start(&pool);
         let launches = Arc::new(Semaphore::new(SIDE_BY_SIDE));
-        let caches = Arc::new(Caches::new());
+        let caches = Arc::new(Caches::default());
         Ok(Self { pool, primary, sends, receipts, reports, attempts, clicks, launches, caches })
     }
 

@@ -45,8 +45,10 @@ impl AccountStore for SqliteStore {
     }
 
     async fn account_settings(&self, account: AccountId) -> Result<Option<Settings>, StoreError> {
-        let found = self.look("reading settings", move |db| db.account(account)).await?;
-        Ok(found.map(|account| account.settings))
+        self.look_cached(&self.caches().settings, account, "reading settings", move |db| {
+            Ok(db.account(account)?.map(|account| account.settings))
+        })
+        .await
     }
 
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
@@ -200,7 +202,7 @@ impl ApiKeyStore for SqliteStore {
     }
 
     async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
-        self.look("finding an API key", move |db| {
+        self.look_cached(&self.caches().keys, hash, "finding an API key", move |db| {
             db.one(
                 "SELECT id, account, mode, name, hash, last_four, created_at, last_used_at,
                      revoked_at

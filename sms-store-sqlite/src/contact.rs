@@ -144,11 +144,13 @@ impl ContactStore for SqliteStore {
     }
 
     async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
-        self.look("looking for contacts", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(true) };
-            Ok(!db.has("SELECT 1 FROM contact WHERE account = ?1 LIMIT 1", [no])?)
-        })
-        .await
+        let books = &self.caches().empty_books;
+        let found = self.look_cached(books, account, "looking for contacts", move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(None) };
+            let query = "SELECT 1 FROM contact WHERE account = ?1 LIMIT 1";
+            db.has(query, [no]).map(|has_contacts| Some(!has_contacts))
+        });
+        Ok(found.await?.unwrap_or(true))
     }
 }
 

@@ -19,6 +19,7 @@
 
 mod account;
 mod address_book;
+mod cache;
 mod campaign;
 mod campaign_row;
 mod change;

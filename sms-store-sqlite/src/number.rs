@@ -60,7 +60,11 @@ impl NumberStore for SqliteStore {
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        self.look("reading an account's numbers", move |db| db.numbers_for(account)).await
+        let numbers = &self.caches().numbers;
+        let found = self.look_cached(numbers, account, "reading an account's numbers", move |db| {
+            db.numbers_for(account).map(Some)
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {

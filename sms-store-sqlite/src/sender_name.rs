@@ -56,12 +56,13 @@ impl SenderNameStore for SqliteStore {
         &self,
         account: AccountId,
     ) -> Result<Vec<SenderName>, StoreError> {
-        self.look("reading approved sender names", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
+        let (names, doing) = (&self.caches().sender_names, "reading approved sender names");
+        let found = self.look_cached(names, account, doing, move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(None) };
             let query = concat!(name_columns!(), "WHERE account = ?1 AND status = ?2");
-            db.all(query, [no, code(ReviewStatus::Approved)], |c| name(db, c))
-        })
-        .await
+            db.all(query, [no, code(ReviewStatus::Approved)], |c| name(db, c)).map(Some)
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn sender_names_for_review(

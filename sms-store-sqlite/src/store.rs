@@ -1,13 +1,16 @@
 //! The store: a writer and readers of one file.
 
 use std::fmt;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use futures_channel::oneshot;
+use sms_core::for_stores::cache::Cache;
 use sms_core::store::{CommitError, Health, StoreError};
 
+use crate::cache::Caches;
 use crate::checkpoint::{Checkpoints, Counted};
 use crate::command::Size;
 use crate::db::Db;
@@ -28,6 +31,7 @@ pub struct SqliteStore {
 struct Inner {
     _page_check: Option<PageCheck>,
     checkpoints: Arc<Counted>,
+    caches: Arc<Caches>,
     writer: Writer,
     readers: Readers,
     importing: Mutex<()>,
@@ -75,9 +79,12 @@ impl SqliteStore {
         } else {
             Some(PageCheck::start(reader()?, &path, damage.clone()).map_err(failed)?)
         };
+        let caches = Arc::<Caches>::default();
+        caches.watch(&writer.sql).map_err(|source| open::explain(&path, source))?;
         let upkeep = Upkeep {
             checkpoint_pages: settings.checkpoint_pages,
             checkpoints: Arc::clone(&checkpoints),
+            caches: Arc::clone(&caches),
             damage: damage.clone(),
         };
         let readers = Readers::start(own, spare, damage).map_err(failed)?;
@@ -85,6 +92,7 @@ impl SqliteStore {
         let inner = Inner {
             _page_check: page_check,
             checkpoints,
+            caches,
             writer,
             readers,
             importing: Mutex::default(),
@@ -103,6 +111,10 @@ impl SqliteStore {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    pub(crate) fn caches(&self) -> &Caches {
+        &self.inner.caches
     }
 
     pub(crate) fn settings(&self) -> &SqliteSettings {
@@ -181,6 +193,25 @@ impl SqliteStore {
     ) -> Result<T, StoreError> {
         let answer = self.inner.readers.submit(read).await;
         answer.map_err(|_| gone(doing))?.map_err(|trouble| trouble.during(doing))
+    }
+
+    /// Looks up a value unless it is cached. What is not there is not cached.
+    pub(crate) async fn look_cached<K: Eq + Hash, V: Clone + Send + 'static>(
+        &self,
+        cache: &Cache<K, V>,
+        key: K,
+        doing: &'static str,
+        read: impl FnOnce(&Db) -> SqlResult<Option<V>> + Send + 'static,
+    ) -> Result<Option<V>, StoreError> {
+        let ticket = match cache.get(&key) {
+            Ok(value) => return Ok(Some(value)),
+            Err(ticket) => ticket,
+        };
+        let found = self.look(doing, read).await?;
+        if let Some(value) = &found {
+            cache.put(ticket, key, value.clone());
+        }
+        Ok(found)
     }
 
     /// Looks up a few rows by their keys.

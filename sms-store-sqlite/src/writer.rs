@@ -11,6 +11,7 @@ use futures_channel::oneshot;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_IOERR_WRITE;
 
+use crate::cache::Caches;
 use crate::checkpoint::{self, Counted};
 use crate::chores::{self, Moment};
 use crate::command::Size;
@@ -73,6 +74,9 @@ struct Waiting {
     small: VecDeque<Box<dyn Job>>,
     portions: VecDeque<Box<dyn Job>>,
     is_closing: bool,
+    /// Whether the writer waits for a command. Otherwise it looks by itself, and waking it would be
+    /// a system call for nothing.
+    is_idle: bool,
     /// Why the store takes no writes any more.
     down: Option<String>,
 }
@@ -123,8 +127,11 @@ impl Writer {
             Size::Small(_) => waiting.small.push_back(command),
             Size::Portion => waiting.portions.push_back(command),
         }
+        let is_idle = std::mem::take(&mut waiting.is_idle);
         drop(waiting);
-        self.shared.arrived.notify_one();
+        if is_idle {
+            self.shared.arrived.notify_one();
+        }
         receiver
     }
 }
@@ -144,6 +151,7 @@ pub(crate) struct Upkeep {
     /// After how many pages the log is written back.
     pub(crate) checkpoint_pages: u32,
     pub(crate) checkpoints: Arc<Counted>,
+    pub(crate) caches: Arc<Caches>,
     pub(crate) damage: Damage,
 }
 
@@ -169,6 +177,7 @@ fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
         if took > LONG {
             tracing::debug!(millis = took.as_millis(), commands = jobs.len(), "long transaction");
         }
+        upkeep.caches.forget_changed();
         for job in jobs {
             job.answer();
         }
@@ -176,6 +185,7 @@ fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
             continue;
         }
         do_chores(db, moment);
+        upkeep.caches.forget_changed();
         checkpoint::after_commit(&db.sql, upkeep.checkpoint_pages, &upkeep.checkpoints);
     }
 }
@@ -225,6 +235,7 @@ fn next_group(shared: &Shared, has_chores: bool) -> Option<Vec<Box<dyn Job>>> {
         if has_chores && waiting.down.is_none() {
             return Some(jobs);
         }
+        waiting.is_idle = true;
         waiting = shared.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
     }
 }

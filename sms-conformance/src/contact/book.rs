@@ -203,6 +203,21 @@ scenarios! { Contact;
         assert_eq!(found, [two]);
     }
 
+    /// An address book is empty before its first contact and after its last, whenever it is asked.
+    async fn an_address_book_is_empty_again_after_its_last_contact(rig: &Rig) {
+        let account = rig.account(0).await;
+        let is_empty = async || {
+            rig.store().address_book_is_empty(account.id).await.expect("read")
+        };
+        for n in [1, 2] {
+            assert!(is_empty().await);
+            let contact = rig.contact(&account, &named(n, "Ann")).await;
+            assert!(!is_empty().await);
+            rig.remove_contact(&contact).await;
+        }
+        assert!(is_empty().await);
+    }
+
     /// A removed contact is gone, and from every list; its number is free.
     async fn a_removed_contact_is_gone_from_every_list(rig: &Rig) {
         let account = rig.account(0).await;
