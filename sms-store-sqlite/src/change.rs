@@ -13,6 +13,14 @@ use crate::row::{digits, time};
 
 impl Db {
     pub(crate) fn write_changes(&self, writes: ChangeWrites) -> SqlResult<()> {
+        let raised = self.write_but_events(writes)?;
+        self.raise(raised)
+    }
+
+    /// Writes all but the events, which the caller has to [raise](Self::raise). Events of several
+    /// changes share a row of the log if they are raised together.
+    #[must_use = "the events have to be raised"]
+    pub(crate) fn write_but_events(&self, writes: ChangeWrites) -> SqlResult<Vec<Raised>> {
         let ChangeWrites { messages, unqueued, contacted, refunds, counts, tally, raised } = writes;
         for message in unqueued {
             self.unqueue(message)?;
@@ -35,7 +43,7 @@ impl Db {
             self.change_counts(&delta)?;
         }
         self.tally(&tally)?;
-        self.raise(raised)
+        Ok(raised)
     }
 
     fn change_counts(&self, delta: &CountDelta) -> SqlResult<()> {

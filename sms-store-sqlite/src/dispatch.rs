@@ -145,6 +145,7 @@ fn of_account(message: &Message) -> AccountId {
 
 fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     let mut all = Vec::with_capacity(plans.len());
+    let mut raised = Vec::new();
     for mut plan in plans {
         let mut outcomes = Outcomes::new(db.early_reports(plan.parts())?);
         let entry = db.queued(plan.message)?;
@@ -163,9 +164,10 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
         for part in &parts {
             db.keep_part(part)?;
         }
-        db.write_changes(changes)?;
+        raised.extend(db.write_but_events(changes)?);
         all.extend(recorded);
     }
+    db.raise(raised)?;
     Ok(all)
 }
 

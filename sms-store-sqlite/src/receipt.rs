@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rusqlite::params;
-use sms_core::commit::Changes;
+use sms_core::commit::{Changes, Raised};
 use sms_core::ids::MessageId;
 use sms_core::receipt::report::{
     EarlyReport, EarlyReports, NetworkId, NetworkReport, ReportPlan, Reported, SentSegment,
@@ -25,7 +25,11 @@ impl ReceiptStore for SqliteStore {
     async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>> {
         let count = plans.len();
         let recorded = self.write_sized("recording receipts", Size::Small(count), move |db| {
-            plans.iter().map(|plan| record_receipt(db, plan.clone())).collect::<SqlResult<Vec<_>>>()
+            let mut raised = Vec::new();
+            let record = |plan: &ReceiptPlan| record_receipt(db, plan.clone(), &mut raised);
+            let recorded = plans.iter().map(record).collect::<SqlResult<Vec<_>>>()?;
+            db.raise(raised)?;
+            Ok(recorded)
         });
         match recorded.await {
             Ok(recorded) => recorded.into_iter().map(Ok).collect(),
@@ -36,7 +40,11 @@ impl ReceiptStore for SqliteStore {
     async fn reports_record(&self, plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>> {
         let count = plans.len();
         let recorded = self.write_sized("recording reports", Size::Small(count), move |db| {
-            plans.iter().map(|plan| record_report(db, plan.clone())).collect::<SqlResult<Vec<_>>>()
+            let mut raised = Vec::new();
+            let record = |plan: &ReportPlan| record_report(db, plan.clone(), &mut raised);
+            let recorded = plans.iter().map(record).collect::<SqlResult<Vec<_>>>()?;
+            db.raise(raised)?;
+            Ok(recorded)
         });
         match recorded.await {
             Ok(recorded) => recorded.into_iter().map(Ok).collect(),
@@ -58,7 +66,8 @@ impl ReceiptStore for SqliteStore {
     }
 }
 
-fn record_receipt(db: &Db, mut plan: ReceiptPlan) -> SqlResult<Recorded> {
+/// Adds the events to `raised`, as [`record_report`] does.
+fn record_receipt(db: &Db, mut plan: ReceiptPlan, raised: &mut Vec<Raised>) -> SqlResult<Recorded> {
     if let Some(follow_up) = plan.follow_up
         && !db.remove_follow_up(follow_up)?
     {
@@ -67,11 +76,11 @@ fn record_receipt(db: &Db, mut plan: ReceiptPlan) -> SqlResult<Recorded> {
     let message = db.message(plan.receipt.message)?;
     let mut changes = Changes::default();
     let recorded = changes.receipt(&mut plan, message.as_ref());
-    db.write_changes(changes.finish())?;
+    raised.extend(db.write_but_events(changes.finish())?);
     Ok(recorded)
 }
 
-fn record_report(db: &Db, mut plan: ReportPlan) -> SqlResult<Reported> {
+fn record_report(db: &Db, mut plan: ReportPlan, raised: &mut Vec<Raised>) -> SqlResult<Reported> {
     let NetworkReport { id: of, status } = plan.report.clone();
     let Some(known) = db.segment(&of)? else {
         db.keep_early(&of, status, plan.at)?;
@@ -91,7 +100,7 @@ fn record_report(db: &Db, mut plan: ReportPlan) -> SqlResult<Reported> {
             params![of.route.as_str(), of.id, receipt(status)],
         )?;
     }
-    db.write_changes(changes.finish())?;
+    raised.extend(db.write_but_events(changes.finish())?);
     Ok(reported)
 }
 

@@ -357,6 +357,21 @@ fn space_is_given_back_after_tidying() {
 }
 
 #[test]
+fn events_of_outcomes_that_are_recorded_together_share_a_row_of_the_log() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let (sms, account) = service(store);
+    let numbers = (0..20).map(|n| format!("07700 900{:03}", 200 + n));
+    let request = numbers.fold(SendRequest::new("Hello"), SendRequest::to);
+    block_on(sms.account(account, Mode::Live).send(request)).unwrap();
+    // The simulated network answers for all of them at once.
+    assert_eq!(block_on(sms.dispatch_due(100)).unwrap().sent, 20);
+    let query = "SELECT count(*), sum(length(events)) / 20 >= 16 FROM event";
+    let rows = beside(&folder).query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    assert_eq!(rows.unwrap(), (1, true), "one row, with an id for each of 20 events");
+}
+
+#[test]
 fn checkpoints_are_counted_and_keep_the_log_short() {
     let folder = Folder::new();
     let mut settings = SqliteSettings::default();
