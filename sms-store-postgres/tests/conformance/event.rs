@@ -4,10 +4,11 @@ use sms_conformance::Rig;
 use sms_conformance::rig::events_from;
 use sms_core::event::log::ReadFrom;
 use sms_core::event::position::Position;
+use sms_core::receipt::ReceiptStatus;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::Own;
-use crate::postgres::Act;
+use crate::postgres::{Act, wait_for_locks};
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
@@ -16,6 +17,9 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     }),
     ("event::a_transaction_that_raises_no_events_holds_nothing_back", |rig, url| {
         Box::pin(not_held_back(rig, url))
+    }),
+    ("event::what_waited_for_another_commit_comes_after_it_in_the_log", |rig, url| {
+        Box::pin(after_what_it_waited_for(rig, url))
     }),
 ];
 
@@ -75,6 +79,31 @@ async fn not_held_back(rig: &Rig, url: &str) {
         connection.close().await.expect("the connection ends");
     }
     assert_eq!(rig.events(account.id).await.len(), 2);
+}
+
+async fn after_what_it_waited_for(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    let first = rig.message_that_left(&account, 1).await;
+    let second = rig.message_that_left(&account, 2).await;
+    let of_second = format!("message WHERE id = '{:032x}'", second.id.as_u128());
+    let mut other = open(url, &format!("SELECT 1 FROM {of_second} FOR UPDATE")).await;
+    let receipts = [first.id, second.id].map(|id| rig.receipt(id, ReceiptStatus::Delivered));
+    let store = rig.store().clone();
+    let receipts = tokio::spawn(async move { store.receipts_record(receipts.into()).await });
+    // They have locked the first message, and so have a number, and wait for the second.
+    wait_for_locks(url, 1).await;
+    // Now the other transaction changes that under a younger number.
+    run(&mut other, "SAVEPOINT younger").await;
+    run(&mut other, &format!("UPDATE {}", of_second.replace("WHERE", "SET body = body WHERE")))
+        .await;
+    let number = format!("SELECT xmin::text::bigint FROM {of_second}");
+    let number = sqlx::query_scalar::<_, i64>(AssertSqlSafe(number)).fetch_one(&mut other).await;
+    run(&mut other, "COMMIT").await;
+    assert!(receipts.await.expect("they end").iter().all(Result::is_ok));
+    let newest = "SELECT max(seq) - (SELECT base FROM event_base) FROM event";
+    let newest: i64 = sqlx::query_scalar(newest).fetch_one(&mut other).await.expect("read");
+    assert!(newest > number.expect("read"), "the receipts come after what they waited for");
+    other.close().await.expect("the connection ends");
 }
 
 /// As a database that has moved to another server eight million times.
