@@ -112,8 +112,12 @@ impl Caches {
         let Changed { keys, settings, numbers, sender_names, books } =
             std::mem::take(&mut *changed);
         drop(changed);
-        keys.iter().for_each(|key| self.keys.forget(key));
-        settings.iter().for_each(|account| self.settings.forget(account));
+        for key in &keys {
+            self.keys.forget(key);
+        }
+        for account in &settings {
+            self.settings.forget(account);
+        }
         if numbers {
             self.numbers.forget_where(|_| true);
         }
