@@ -1,4 +1,4 @@
-//! What requests read often and rarely changes, cached for a few seconds.
+//! Caches of values that requests read often and that rarely change, for a few seconds.
 //!
 //! A change by this program drops the entry at once. A change by another program is seen when the
 //! entry expires. No verdict depends on a cached value.

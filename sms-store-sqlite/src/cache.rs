@@ -1,4 +1,4 @@
-//! What requests read often and rarely changes, cached in memory.
+//! Caches of values that requests read often and that rarely change.
 //!
 //! A look-up in the file takes a transaction, and each commit of the writer makes the readers'
 //! pages stale. Triggers on the writer's connection note which rows a command changes, so no

@@ -13,14 +13,18 @@ use crate::row::{digits, time};
 
 impl Db {
     pub(crate) fn write_changes(&self, writes: ChangeWrites) -> SqlResult<()> {
-        let raised = self.write_but_events(writes)?;
+        let mut raised = Vec::new();
+        self.write_but_events(writes, &mut raised)?;
         self.raise(raised)
     }
 
-    /// Writes all but the events, which the caller has to [raise](Self::raise). Events of several
-    /// changes share a row of the log if they are raised together.
-    #[must_use = "the events have to be raised"]
-    pub(crate) fn write_but_events(&self, writes: ChangeWrites) -> SqlResult<Vec<Raised>> {
+    /// Writes all but the events. It adds these to `all_raised`, which the caller has to
+    /// [raise](Self::raise): events of several changes share a row of the log.
+    pub(crate) fn write_but_events(
+        &self,
+        writes: ChangeWrites,
+        all_raised: &mut Vec<Raised>,
+    ) -> SqlResult<()> {
         let ChangeWrites { messages, unqueued, contacted, refunds, counts, tally, raised } = writes;
         for message in unqueued {
             self.unqueue(message)?;
@@ -43,7 +47,8 @@ impl Db {
             self.change_counts(&delta)?;
         }
         self.tally(&tally)?;
-        Ok(raised)
+        all_raised.extend(raised);
+        Ok(())
     }
 
     fn change_counts(&self, delta: &CountDelta) -> SqlResult<()> {

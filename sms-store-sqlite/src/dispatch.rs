@@ -164,7 +164,7 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
         for part in &parts {
             db.keep_part(part)?;
         }
-        raised.extend(db.write_but_events(changes)?);
+        db.write_but_events(changes, &mut raised)?;
         all.extend(recorded);
     }
     db.raise(raised)?;

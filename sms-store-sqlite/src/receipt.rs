@@ -76,7 +76,7 @@ fn record_receipt(db: &Db, mut plan: ReceiptPlan, raised: &mut Vec<Raised>) -> S
     let message = db.message(plan.receipt.message)?;
     let mut changes = Changes::default();
     let recorded = changes.receipt(&mut plan, message.as_ref());
-    raised.extend(db.write_but_events(changes.finish())?);
+    db.write_but_events(changes.finish(), raised)?;
     Ok(recorded)
 }
 
@@ -100,7 +100,7 @@ fn record_report(db: &Db, mut plan: ReportPlan, raised: &mut Vec<Raised>) -> Sql
             params![of.route.as_str(), of.id, receipt(status)],
         )?;
     }
-    raised.extend(db.write_but_events(changes.finish())?);
+    db.write_but_events(changes.finish(), raised)?;
     Ok(reported)
 }
 

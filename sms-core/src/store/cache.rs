@@ -74,9 +74,11 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// Changes an entry in place.
+    /// Changes an entry in place. A value that is being read meanwhile is not cached.
     pub fn change(&self, key: &K, change: impl FnOnce(&mut V)) {
-        if let Some(value) = self.entries().by_key.get_mut(key) {
+        let mut entries = self.entries();
+        entries.forgotten += 1;
+        if let Some(value) = entries.by_key.get_mut(key) {
             change(value);
         }
     }
@@ -137,6 +139,15 @@ mod tests {
         let cache = Cache::new();
         let ticket = cache.get(&1).unwrap_err();
         cache.forget_where(|_| true);
+        cache.put(ticket, 1, "old");
+        assert!(cache.get(&1).is_err());
+    }
+
+    #[test]
+    fn a_value_read_before_it_was_changed_in_place_is_not_cached_after_it() {
+        let cache = Cache::new();
+        let ticket = cache.get(&1).unwrap_err();
+        cache.change(&1, |value| *value = "new");
         cache.put(ticket, 1, "old");
         assert!(cache.get(&1).is_err());
     }

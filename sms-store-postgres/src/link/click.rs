@@ -12,7 +12,7 @@ use super::row::link;
 use crate::begin::begin;
 use crate::campaign::add_clicks;
 use crate::error::{Context, PgResult};
-use crate::event;
+use crate::event::{self, check_order, is_younger};
 use crate::group_commit::pooled::Shared;
 use crate::row::{bigint, time, uuid};
 use crate::rows_query::rows_query;
@@ -55,11 +55,19 @@ async fn locked(
     plans: &[ClickPlan],
 ) -> PgResult<BTreeMap<LinkCode, Link>> {
     let codes: BTreeSet<&str> = plans.iter().map(|plan| plan.code.as_str()).collect();
-    let rows = sqlx::query("SELECT * FROM link WHERE code = ANY($1) ORDER BY id FOR NO KEY UPDATE")
-        .bind(codes.into_iter().collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
-    rows.iter().map(|row| link(row).map(|link| (link.code, link))).collect()
+    let rows = sqlx::query(concat!(
+        "SELECT *, ",
+        is_younger!(),
+        " FROM link WHERE code = ANY($1) ORDER BY id FOR NO KEY UPDATE"
+    ))
+    .bind(codes.into_iter().collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    let read = |row| {
+        check_order(row)?;
+        link(row).map(|link| (link.code, link))
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Writes the click counts of links, with one statement for any number of them.

@@ -8,12 +8,13 @@ use sms_core::ids::{FollowUpId, MessageId};
 use sms_core::message::Message;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
-use sqlx::{PgConnection, PgPool, Row};
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::change;
-use crate::error::{Context, PgError, PgResult};
+use crate::error::{Context, PgResult};
+use crate::event::{check_order, is_younger};
 use crate::group_commit::pooled::Shared;
 use crate::row::{self, Read, uuids};
 
@@ -78,10 +79,6 @@ async fn take_follow_ups(
 }
 
 /// Reads messages and locks them in id order, after their queue rows.
-///
-/// Events are in the order of their transactions' numbers. A transaction has its number from its
-/// first lock, and may wait for further ones until a younger transaction has changed a message and
-/// raised an event about it. Then it begins anew, so that its own events come later.
 pub(super) async fn locked(
     connection: &mut PgConnection,
     ids: Vec<Uuid>,
@@ -90,17 +87,16 @@ pub(super) async fn locked(
         .bind(&ids)
         .execute(&mut *connection)
         .await?;
-    let rows = sqlx::query(
-        "SELECT *, age(xmin) < age(pg_current_xact_id()::xid) AS is_younger
-         FROM message WHERE id = ANY($1) ORDER BY id FOR UPDATE",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT *, ",
+        is_younger!(),
+        " FROM message WHERE id = ANY($1) ORDER BY id FOR UPDATE"
+    ))
     .bind(ids)
     .fetch_all(connection)
     .await?;
     let read = |row| {
-        if Row::try_get(row, "is_younger")? {
-            return Err(PgError::Overtaken);
-        }
+        check_order(row)?;
         row::message(row).map(|message| (message.id, message))
     };
     rows.iter().map(read).collect()

@@ -20,7 +20,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::plain;
 use super::record::locked;
-use crate::begin::begin;
+use crate::begin::{again_on_conflict, begin};
 use crate::change;
 use crate::error::{Context, PgError, PgResult};
 use crate::group_commit::pooled::Shared;
@@ -42,7 +42,9 @@ impl Shared for Reports {
         let (left, plans): (Vec<usize>, Vec<ReportPlan>) =
             plans.into_iter().enumerate().filter(is_left).unzip();
         if !plans.is_empty() {
-            answers.extend(left.into_iter().zip(Self::commit_locked(pool, plans).await?));
+            // The others are committed: to run them again would answer that they are repeated.
+            let settled = again_on_conflict!(Self::commit_locked(pool, plans.clone()));
+            answers.extend(left.into_iter().zip(settled?));
         }
         Ok(answers.into_values().collect())
     }
