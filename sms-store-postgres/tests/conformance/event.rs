@@ -18,8 +18,11 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("event::a_transaction_that_raises_no_events_holds_nothing_back", |rig, url| {
         Box::pin(not_held_back(rig, url))
     }),
-    ("event::what_waited_for_another_commit_comes_after_it_in_the_log", |rig, url| {
-        Box::pin(after_what_it_waited_for(rig, url))
+    ("event::receipts_that_waited_for_another_commit_come_after_it_in_the_log", |rig, url| {
+        Box::pin(receipts_after(rig, url))
+    }),
+    ("event::clicks_that_waited_for_another_commit_come_after_it_in_the_log", |rig, url| {
+        Box::pin(clicks_after(rig, url))
     }),
 ];
 
@@ -81,28 +84,52 @@ async fn not_held_back(rig: &Rig, url: &str) {
     assert_eq!(rig.events(account.id).await.len(), 2);
 }
 
-async fn after_what_it_waited_for(rig: &Rig, url: &str) {
+async fn receipts_after(rig: &Rig, url: &str) {
     let account = rig.account(100).await;
     let first = rig.message_that_left(&account, 1).await;
     let second = rig.message_that_left(&account, 2).await;
-    let of_second = format!("message WHERE id = '{:032x}'", second.id.as_u128());
-    let mut other = open(url, &format!("SELECT 1 FROM {of_second} FOR UPDATE")).await;
     let receipts = [first.id, second.id].map(|id| rig.receipt(id, ReceiptStatus::Delivered));
     let store = rig.store().clone();
-    let receipts = tokio::spawn(async move { store.receipts_record(receipts.into()).await });
-    // They have locked the first message, and so have a number, and wait for the second.
+    let record = async move {
+        let recorded = store.receipts_record(receipts.into()).await;
+        assert!(recorded.iter().all(Result::is_ok));
+    };
+    let row = format!("message SET body = body WHERE id = '{:032x}'", second.id.as_u128());
+    check_order(url, &row, record).await;
+}
+
+async fn clicks_after(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    let (first, second) = (rig.link(&account, 1).await, rig.link(&account, 2).await);
+    let clicks = vec![rig.click_plan(first.code), rig.click_plan(second.code)];
+    let store = rig.store().clone();
+    let click = async move {
+        let clicked = store.links_click(clicks).await;
+        assert!(clicked.iter().all(Result::is_ok));
+    };
+    let row = format!("link SET url = url WHERE id = '{:032x}'", second.id.as_u128());
+    check_order(url, &row, click).await;
+}
+
+/// Runs a command that locks a row and then waits for another one, which another transaction holds
+/// and changes under a younger number (`UPDATE` and `row`). Its events have to come later.
+async fn check_order(url: &str, row: &str, command: impl Future<Output = ()> + Send + 'static) {
+    let (table, changed) = row.split_once(" SET ").expect("a table and what changes");
+    let (_, condition) = changed.split_once(" WHERE ").expect("a condition");
+    let lock = format!("SELECT 1 FROM {table} WHERE {condition} FOR UPDATE");
+    let mut other = open(url, &lock).await;
+    let waiting = tokio::spawn(command);
+    // It has locked the first row, and so has a number, and waits for the second.
     wait_for_locks(url, 1).await;
-    // Now the other transaction changes that under a younger number.
     run(&mut other, "SAVEPOINT younger").await;
-    run(&mut other, &format!("UPDATE {}", of_second.replace("WHERE", "SET body = body WHERE")))
-        .await;
-    let number = format!("SELECT xmin::text::bigint FROM {of_second}");
+    run(&mut other, &format!("UPDATE {row}")).await;
+    let number = format!("SELECT xmin::text::bigint FROM {table} WHERE {condition}");
     let number = sqlx::query_scalar::<_, i64>(AssertSqlSafe(number)).fetch_one(&mut other).await;
     run(&mut other, "COMMIT").await;
-    assert!(receipts.await.expect("they end").iter().all(Result::is_ok));
+    waiting.await.expect("the command ends");
     let newest = "SELECT max(seq) - (SELECT base FROM event_base) FROM event";
     let newest: i64 = sqlx::query_scalar(newest).fetch_one(&mut other).await.expect("read");
-    assert!(newest > number.expect("read"), "the receipts come after what they waited for");
+    assert!(newest > number.expect("read"), "its events come after what it waited for");
     other.close().await.expect("the connection ends");
 }
 
