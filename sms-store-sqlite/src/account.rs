@@ -17,6 +17,7 @@ use sms_core::time::Timestamp;
 use crate::SqliteStore;
 use crate::db::Db;
 use crate::error::SqlResult;
+use crate::known::Standing;
 use crate::page::{before, limit_of};
 use crate::row::{Cols, amount, id, maybe_time, mode, time};
 
@@ -78,13 +79,51 @@ impl AccountStore for SqliteStore {
 
 impl Db {
     pub(crate) fn account(&self, of: AccountId) -> SqlResult<Option<Account>> {
-        self.one(
-            "SELECT id, name, status, balance, quiet_start, quiet_end, track_links,
+        let found = self.one(
+            "SELECT no, id, name, status, balance, quiet_start, quiet_end, track_links,
                  opt_out_line, opt_out_line_sender, share, created_at, updated_at
              FROM account WHERE id = ?1",
             [id(of)],
-            account,
-        )
+            |c| Ok((c.get()?, account(c)?)),
+        )?;
+        Ok(found.map(|(no, account)| match self.unwritten_balance(no) {
+            Some((balance, _)) => Account { balance, ..account },
+            None => account,
+        }))
+    }
+
+    /// What a send needs to know of its account; `None` if there is no such account.
+    pub(crate) fn standing(&self, account: AccountId) -> SqlResult<Option<Standing>> {
+        let known = self.known.as_ref().and_then(|known| known.standing(account));
+        if known.is_some() {
+            return Ok(known);
+        }
+        let mut found = self.one(
+            "SELECT no, status, balance, ledger_seq,
+                 EXISTS (SELECT 1 FROM opt_out WHERE account = no),
+                 EXISTS (SELECT 1 FROM conversation WHERE account = no)
+             FROM account WHERE id = ?1",
+            [id(account)],
+            |c| {
+                Ok(Standing {
+                    no: c.get()?,
+                    status: c.among(&AccountStatus::ALL)?,
+                    balance: c.credits()?,
+                    ledger_seq: c.get()?,
+                    has_opt_outs: c.yes()?,
+                    has_conversations: c.yes()?,
+                })
+            },
+        )?;
+        if let Some(standing) = &mut found
+            && let Some((balance, ledger_seq)) = self.unwritten_balance(standing.no)
+        {
+            (standing.balance, standing.ledger_seq) = (balance, ledger_seq);
+        }
+        if let (Some(known), Some(standing)) = (&self.known, found) {
+            known.learn_standing(account, standing);
+        }
+        Ok(found)
     }
 }
 

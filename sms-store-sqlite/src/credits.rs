@@ -15,7 +15,8 @@ use sms_core::store::{CommitError, StoreError};
 
 use crate::SqliteStore;
 use crate::db::Db;
-use crate::error::SqlResult;
+use crate::error::{Missing, SqlResult};
+use crate::known::Standing;
 use crate::page::limit_of;
 use crate::row::{Cols, amount, id, maybe_id, time, whole};
 
@@ -70,7 +71,7 @@ impl CreditStore for SqliteStore {
 impl Db {
     /// The balance of an account; `None` if there is no such account.
     pub(crate) fn balance(&self, account: AccountId) -> SqlResult<Option<Credits>> {
-        self.one("SELECT balance FROM account WHERE id = ?1", [id(account)], |c| c.credits())
+        Ok(self.standing(account)?.map(|standing| standing.balance))
     }
 
     /// Posts refunds against the balances of their accounts.
@@ -91,15 +92,15 @@ impl Db {
     pub(crate) fn book(&self, writes: LedgerWrites) -> SqlResult<()> {
         let LedgerWrites { accounts, tally } = writes;
         for (account, Booked { entries, balance }) in accounts {
-            let no = self.known_account(account)?;
-            let update = "UPDATE account SET balance = ?2, ledger_seq = ledger_seq + ?3
-                 WHERE no = ?1 RETURNING ledger_seq";
-            let count = whole(entries.len() as u64);
-            let last = self.one(update, params![no, amount(balance), count], |c| c.get::<i64>())?;
-            let mut seq = last.unwrap_or(count) - count;
+            let standing = self.standing(account)?;
+            let mut standing = standing.ok_or_else(|| Missing::error("account"))?;
             for entry in &entries {
-                seq += 1;
-                insert(self, no, seq, entry)?;
+                standing.ledger_seq += 1;
+                insert(self, standing.no, standing.ledger_seq, entry)?;
+            }
+            self.write_balance_later(standing.no, (balance, standing.ledger_seq));
+            if let Some(known) = &self.known {
+                known.learn_standing(account, Standing { balance, ..standing });
             }
         }
         self.tally(&tally)
@@ -182,4 +183,50 @@ fn entry(c: &mut Cols<'_>) -> SqlResult<Entry> {
         note: c.get()?,
         created_at: c.at()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use sms_core::ids::LedgerEntryId;
+    use sms_core::time::Timestamp;
+
+    use super::*;
+    use crate::open::MIGRATIONS;
+
+    #[test]
+    fn a_balance_is_read_as_it_was_booked_before_it_is_written() {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in MIGRATIONS {
+            connection.execute_batch(migration).unwrap();
+        }
+        let insert = "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end,
+                 track_links, opt_out_line, opt_out_line_sender, created_at, updated_at, share,
+                 ledger_seq)
+             VALUES (?1, 'Shop', 1, 7, 0, 0, 0, 0, 0, 0, 0, 1, 3)";
+        let account = AccountId::from_u128(1);
+        connection.execute(insert, [id(account)]).unwrap();
+        let db = Db::new(connection);
+        let take = |amount: i64, left| {
+            let balance_after = Credits::new(left).unwrap();
+            let entry = Entry {
+                id: LedgerEntryId::from_u128(left.into()),
+                cause: Cause::Adjustment,
+                amount: Change::new(-amount).unwrap(),
+                balance_after,
+                note: None,
+                created_at: Timestamp::from_millis(0),
+            };
+            db.book(LedgerWrites::of(account, Some(entry), balance_after)).unwrap();
+        };
+        take(2, 5);
+        let read = || db.account(account).unwrap().unwrap().balance.get();
+        assert_eq!((read(), db.balance(account).unwrap()), (5, Credits::new(5).ok()));
+        db.flush().unwrap();
+        assert_eq!(read(), 5);
+        take(1, 4);
+        db.forget();
+        assert_eq!(read(), 5, "what was rolled back does not count");
+    }
 }

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use rusqlite::{CachedStatement, Connection, Params, params};
+use sms_core::credits::Credits;
 use sms_core::ids::AccountId;
 use sms_core::statistics::{Counted, Counts, Span};
 use sms_core::time::Timestamp;
 
 use crate::error::{Missing, SqlResult};
-use crate::row::{Cols, id};
+use crate::known::Known;
+use crate::row::{Cols, amount, id};
 
 static WATCHING: OnceLock<fn(&str)> = OnceLock::new();
 
@@ -28,6 +30,8 @@ pub(crate) struct Db {
     /// Accounts by the number of their row. Accounts are never deleted.
     accounts: RefCell<HashMap<AccountId, i64>>,
     account_ids: RefCell<HashMap<i64, AccountId>>,
+    /// What is known without reading it, on the writer's connection.
+    pub(crate) known: Option<Known>,
     /// What the transaction under way still has to write.
     pending: RefCell<Pending>,
     /// Whether deleted things may have left rows to remove.
@@ -42,6 +46,8 @@ struct Pending {
     stretches: BTreeMap<i64, u128>,
     /// The number of the last command that raised events.
     event_seq: Option<i64>,
+    /// Balances, each with the position of the last entry in the ledger.
+    balances: BTreeMap<i64, (Credits, i64)>,
 }
 
 impl Db {
@@ -51,6 +57,7 @@ impl Db {
             sql,
             accounts: RefCell::default(),
             account_ids: RefCell::default(),
+            known: None,
             pending: RefCell::default(),
             // An earlier run may have left some.
             has_chores: Cell::new(true),
@@ -142,6 +149,15 @@ impl Db {
         }
     }
 
+    /// A balance that is not written yet.
+    pub(crate) fn unwritten_balance(&self, account: i64) -> Option<(Credits, i64)> {
+        self.pending.borrow().balances.get(&account).copied()
+    }
+
+    pub(crate) fn write_balance_later(&self, account: i64, balance: (Credits, i64)) {
+        self.pending.borrow_mut().balances.insert(account, balance);
+    }
+
     /// Notes that a message was written to a stretch.
     pub(crate) fn note_stretch(&self, stretch: i64, message: u128) {
         let mut pending = self.pending.borrow_mut();
@@ -164,10 +180,16 @@ impl Db {
 
     /// Writes what is pending.
     pub(crate) fn flush(&self) -> SqlResult<()> {
-        let Pending { statistics, stretches, event_seq } =
+        let Pending { statistics, stretches, event_seq, balances } =
             std::mem::take(&mut *self.pending.borrow_mut());
         if let Some(seq) = event_seq {
             self.run("UPDATE event_count SET seq = ?1 WHERE is_only = 1", [seq])?;
+        }
+        for (account, (balance, ledger_seq)) in balances {
+            self.run(
+                "UPDATE account SET balance = ?2, ledger_seq = ?3 WHERE no = ?1",
+                params![account, amount(balance), ledger_seq],
+            )?;
         }
         for ((account, span, at), counts) in statistics {
             self.run(
@@ -203,6 +225,9 @@ impl Db {
     pub(crate) fn forget(&self) {
         self.accounts.borrow_mut().clear();
         self.account_ids.borrow_mut().clear();
+        if let Some(known) = &self.known {
+            known.forget();
+        }
         *self.pending.borrow_mut() = Pending::default();
     }
 }

@@ -5,11 +5,11 @@ use rusqlite::params;
 use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
-    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, NameStanding, NewSender, OutcomePlan,
-    OutcomeRecorded, keeps_number,
+    ClaimFacts, ClaimPlan, Claimed, FollowUp, HeldMessage, LeaseToken, NameStanding, NewSender,
+    OutcomePlan, OutcomeRecorded, QueueEntry, keeps_number,
 };
 use sms_core::ids::{AccountId, CampaignId, FollowUpId};
-use sms_core::message::{Body, Message};
+use sms_core::message::{Body, Message, MessageStatus};
 use sms_core::number::Number;
 use sms_core::route::{Comeback, RouteName};
 use sms_core::sender_name::folded;
@@ -80,7 +80,8 @@ fn claim(db: &Db, plan: ClaimPlan) -> SqlResult<Claimed> {
     let mut claim = Claim::new(plan);
     for entry in &due {
         let Some(message) = db.message(entry.message)? else { continue };
-        let Some((no, account_status, _)) = db.standing(entry.account)? else { continue };
+        let Some(standing) = db.standing(entry.account)? else { continue };
+        let no = standing.no;
         let numbers = numbers_to_send(db, &message, at)?;
         let campaign_cancelled = match message.campaign_id {
             Some(campaign) => is_cancelled(db, no, campaign)?,
@@ -89,8 +90,8 @@ fn claim(db: &Db, plan: ClaimPlan) -> SqlResult<Claimed> {
         claim.settle(ClaimFacts {
             message: &message,
             entry,
-            account_status,
-            opted_out: db.is_opted_out(no, message.to)?,
+            account_status: standing.status,
+            opted_out: standing.has_opt_outs && db.is_opted_out(no, message.to)?,
             campaign_cancelled,
             name: standing_of_name(db, no, message.sender.as_deref())?,
             numbers: &numbers,
@@ -148,12 +149,11 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     let mut raised = Vec::new();
     for mut plan in plans {
         let mut outcomes = Outcomes::new(db.early_reports(plan.parts())?);
-        let entry = db.queued(plan.message)?;
-        let message = match entry {
-            Some(_) => db.message(plan.message)?,
+        let state = match db.queued(plan.message)? {
+            Some((entry, status)) => held(db, &plan, entry, status)?,
             None => None,
         };
-        outcomes.settle(&mut plan, message.as_ref().zip(entry.as_ref()));
+        outcomes.settle(&mut plan, state.as_ref().map(|(message, entry)| (message, entry)));
         let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
         for entry in &queue {
             db.replace_entry(entry)?;
@@ -169,6 +169,24 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     }
     db.raise(raised)?;
     Ok(all)
+}
+
+/// A message that waits, with its place: as the worker that holds it knows it, if no report came.
+fn held(
+    db: &Db,
+    plan: &OutcomePlan,
+    entry: QueueEntry,
+    status: Option<MessageStatus>,
+) -> SqlResult<Option<(Message, QueueEntry)>> {
+    let message = match plan.held.as_deref() {
+        Some(HeldMessage { message, .. })
+            if entry.lease == Some(plan.token) && status == Some(message.status) =>
+        {
+            Some(message.clone())
+        }
+        _ => db.message(plan.message)?,
+    };
+    Ok(message.map(|message| (message, entry)))
 }
 
 fn insert_follow_up(db: &Db, follow_up: &FollowUp) -> SqlResult<()> {

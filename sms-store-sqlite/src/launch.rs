@@ -26,6 +26,7 @@ use crate::SqliteStore;
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{SqlResult, Trouble};
+use crate::known::Standing;
 use crate::launching::{Page, Stale, enqueue, places, stage_portion};
 use crate::row::id;
 
@@ -116,7 +117,8 @@ fn begin(db: &Db, plan: &LaunchPlan, claim: Option<&Claim>) -> SqlResult<Begun> 
 }
 
 fn facts(db: &Db, plan: &LaunchPlan) -> SqlResult<Option<LaunchFacts>> {
-    let Some((no, status, balance)) = db.standing(plan.account())? else { return Ok(None) };
+    let Some(standing) = db.standing(plan.account())? else { return Ok(None) };
+    let Standing { no, status, balance, .. } = standing;
     let test_messages =
         if plan.mode.is_test() { db.recent_test_messages(no, plan.at)? } else { Vec::new() };
     let list_size = db.list_size(plan.account(), plan.draft.list)?;

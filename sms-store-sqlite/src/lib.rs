@@ -41,6 +41,7 @@ mod idempotency;
 mod import;
 mod inbound;
 mod keyword;
+mod known;
 mod launch;
 mod launching;
 mod link;

@@ -36,13 +36,24 @@ impl Window {
 /// A query and its values, under construction.
 pub(crate) struct Query {
     text: String,
+    /// The column of the index that has the message's id.
+    id: &'static str,
     values: Vec<Value>,
 }
 
 impl Query {
     pub(crate) fn new(columns: &str, index: &str) -> Self {
         let text = format!("SELECT {columns} FROM message m INDEXED BY {index} WHERE 1");
-        Self { text, values: Vec::new() }
+        Self { text, id: "m.id", values: Vec::new() }
+    }
+
+    /// Messages of the queue.
+    fn queued(columns: &str, index: &str, condition: &str) -> Self {
+        let text = format!(
+            "SELECT {columns} FROM queue q INDEXED BY {index} CROSS JOIN message m ON m.id = q.id
+             WHERE {condition}"
+        );
+        Self { text, id: "q.id", values: Vec::new() }
     }
 
     /// Adds ` AND` a condition on a value.
@@ -53,10 +64,11 @@ impl Query {
 
     /// Adds the range, the order and the limit.
     pub(crate) fn within(&mut self, window: Window) {
-        self.and("m.id >", window.after.to_be_bytes().to_vec());
-        self.and("m.id <", window.before.to_be_bytes().to_vec());
+        let id = self.id;
+        self.and(&format!("{id} >"), window.after.to_be_bytes().to_vec());
+        self.and(&format!("{id} <"), window.before.to_be_bytes().to_vec());
         self.values.push(Value::Integer(size(window.limit)));
-        let _ = write!(self.text, " ORDER BY m.id DESC LIMIT ?{}", self.values.len());
+        let _ = write!(self.text, " ORDER BY {id} DESC LIMIT ?{}", self.values.len());
     }
 
     /// Leaves out messages that nobody may see yet.
@@ -121,6 +133,8 @@ impl Db {
     }
 }
 
+const BY_STATUS: &str = "message_by_status";
+
 /// The most selective index for this filter.
 fn index_of(filter: &MessageFilter) -> &'static str {
     if filter.batch_id.is_some() {
@@ -130,28 +144,54 @@ fn index_of(filter: &MessageFilter) -> &'static str {
     } else if filter.campaign_id.is_some() {
         "message_by_campaign"
     } else if filter.status.is_some() || filter.direction == Some(Direction::Inbound) {
-        "message_by_status"
+        BY_STATUS
     } else {
         "message_by_account"
     }
 }
 
-fn query(
+/// The queries that together find what the filter accepts, search aside.
+fn queries(
     account: i64,
     filter: &MessageFilter,
     window: Window,
     columns: &str,
     staged: Staged,
-) -> Query {
-    let mut query = Query::new(columns, index_of(filter));
+) -> Vec<Query> {
+    let finish = |mut query: Query| {
+        query.filter(filter);
+        query.visible(staged);
+        query.within(window);
+        query
+    };
+    if wants_all_outbound(filter) {
+        // Outbound messages may be few among the received ones: one status at a time.
+        let outbound = MessageStatus::ALL.into_iter().filter(|one| *one != MessageStatus::Received);
+        let of_one = |one| {
+            let filter = MessageFilter { status: Some(one), ..filter.clone() };
+            queries(account, &filter, window, columns, staged)
+        };
+        return outbound.flat_map(of_one).collect();
+    }
+    let index = index_of(filter);
+    if index == BY_STATUS && filter.status == Some(MessageStatus::Sending) {
+        // Those that workers hold are few. Many may wait to be tried again, in the order of ids.
+        let mut held = Query::queued(columns, "queue_by_lease", "q.lease IS NOT NULL");
+        held.and("+q.account =", account);
+        let condition = "q.lease IS NULL AND q.was_held = 1";
+        let mut given_back = Query::queued(columns, "queue_was_held", condition);
+        given_back.and("q.account =", account);
+        return vec![finish(held), finish(given_back)];
+    }
+    let mut query = Query::new(columns, index);
+    if index == BY_STATUS {
+        query.text.push_str(" AND m.status <> 2");
+    }
     query.and("m.account =", account);
     if filter.status.is_none() && filter.direction == Some(Direction::Inbound) {
         query.and("m.status =", status(MessageStatus::Received));
     }
-    query.filter(filter);
-    query.visible(staged);
-    query.within(window);
-    query
+    vec![finish(query)]
 }
 
 /// Messages that the filter accepts, search aside.
@@ -161,18 +201,15 @@ pub(crate) fn list(
     filter: &MessageFilter,
     window: Window,
 ) -> SqlResult<Vec<Message>> {
-    let staged = db.staged()?;
-    if !wants_all_outbound(filter) {
-        return query(account, filter, window, message_columns!(), staged).messages(db);
-    }
-    // Outbound messages may be few among the received ones: one status at a time.
+    let queries = queries(account, filter, window, message_columns!(), db.staged()?);
     let mut found = Vec::new();
-    for one in MessageStatus::ALL.into_iter().filter(|one| *one != MessageStatus::Received) {
-        let filter = MessageFilter { status: Some(one), ..filter.clone() };
-        found.extend(query(account, &filter, window, message_columns!(), staged).messages(db)?);
+    for query in &queries {
+        found.extend(query.messages(db)?);
     }
-    found.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
-    found.truncate(window.limit);
+    if queries.len() > 1 {
+        found.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
+        found.truncate(window.limit);
+    }
     Ok(found)
 }
 
@@ -183,13 +220,16 @@ pub(crate) fn list_ids_and_bodies(
     filter: &MessageFilter,
     window: Window,
 ) -> SqlResult<Vec<(u128, String)>> {
-    let staged = db.staged()?;
-    if !wants_all_outbound(filter) {
-        return query(account, filter, window, "m.id, m.body", staged).ids_and_bodies(db);
+    let queries = queries(account, filter, window, "m.id, m.body", db.staged()?);
+    let mut found = Vec::new();
+    for query in &queries {
+        found.extend(query.ids_and_bodies(db)?);
     }
-    let all = list(db, account, filter, window)?;
-    let pair = |message: Message| (message.id.as_u128(), message.body.as_str().to_owned());
-    Ok(all.into_iter().map(pair).collect())
+    if queries.len() > 1 {
+        found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+        found.truncate(window.limit);
+    }
+    Ok(found)
 }
 
 /// Whether the direction alone narrows the list to outbound messages.
@@ -207,11 +247,28 @@ mod tests {
     use sms_core::ids::{BatchId, CampaignId};
 
     use super::*;
+    use crate::open::MIGRATIONS;
+
+    /// A file with all tables, and what SQLite does for each query of a filter.
+    fn plans(filter: &MessageFilter) -> Vec<Vec<String>> {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in MIGRATIONS {
+            connection.execute_batch(migration).unwrap();
+        }
+        let window = Window { after: 0, before: u128::MAX, limit: 26 };
+        let queries = queries(1, filter, window, message_columns!(), Staged::None);
+        let plan = |query: &Query| {
+            let mut explain =
+                connection.prepare(&format!("EXPLAIN QUERY PLAN {}", query.text)).unwrap();
+            let values = params_from_iter(&query.values);
+            let steps = explain.query_map(values, |row| row.get::<_, String>(3)).unwrap();
+            steps.map(Result::unwrap).collect()
+        };
+        queries.iter().map(plan).collect()
+    }
 
     #[test]
     fn every_page_is_a_range_of_one_index_in_its_order() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../migrations/0001_first.sql")).unwrap();
         let any = MessageFilter::default;
         let campaign_id = Some(CampaignId::from_u128(1));
         let batch_id = Some(BatchId::from_u128(1));
@@ -225,17 +282,23 @@ mod tests {
             (MessageFilter { batch_id, campaign_id, ..any() }, "message_by_batch"),
             (MessageFilter { client_ref: Some("a".into()), ..any() }, "message_by_client_ref"),
         ] {
-            let window = Window { after: 0, before: u128::MAX, limit: 26 };
-            let query = query(1, &filter, window, message_columns!(), Staged::None);
-            let mut explain =
-                connection.prepare(&format!("EXPLAIN QUERY PLAN {}", query.text)).unwrap();
-            let values = params_from_iter(&query.values);
-            let steps = explain.query_map(values, |row| row.get::<_, String>(3)).unwrap();
-            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            let [steps] = &plans(&filter)[..] else { panic!("{filter:?} takes several queries") };
             assert_eq!(steps.len(), 1, "{filter:?}: {steps:?}");
             let range = format!("SEARCH m USING INDEX {index} (");
             assert!(steps[0].starts_with(&range), "{filter:?}: {steps:?}");
             assert!(steps[0].contains("id>? AND id<?"), "{filter:?}: {steps:?}");
         }
+    }
+
+    #[test]
+    fn messages_on_their_way_are_found_by_what_workers_hold_or_gave_back() {
+        let status = Some(MessageStatus::Sending);
+        let plans = plans(&MessageFilter { status, ..MessageFilter::default() });
+        let [held, given_back] = &plans[..] else { panic!("{plans:?}") };
+        assert!(held[0].starts_with("SEARCH q USING INDEX queue_by_lease ("), "{held:?}");
+        let range = "SEARCH q USING INDEX queue_was_held (account=? AND id>? AND id<?)";
+        assert_eq!(given_back[0], range);
+        let looked_up = "SEARCH m USING INDEX message_by_id (id=?)";
+        assert_eq!((&*held[1], &given_back[1..]), (looked_up, &[looked_up.to_owned()][..]));
     }
 }

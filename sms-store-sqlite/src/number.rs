@@ -275,9 +275,18 @@ impl Db {
     }
 
     /// The operator's number with this phone number.
+    /// The number with these digits.
     pub(crate) fn number_of(&self, phone: E164) -> SqlResult<Option<Number>> {
+        let known = self.known.as_ref().and_then(|known| known.number(phone));
+        if known.is_some() {
+            return Ok(known);
+        }
         let query = concat!(select_numbers!(), "WHERE phone = ?1");
-        self.one(query, [digits(phone)], |c| number(self, c))
+        let found = self.one(query, [digits(phone)], |c| number(self, c))?;
+        if let (Some(known), Some(number)) = (&self.known, &found) {
+            known.learn_number(number.clone());
+        }
+        Ok(found)
     }
 
     /// The last release of a number.

@@ -13,13 +13,14 @@ use crate::settings::SqliteSettings;
 /// Marks files of this platform: "sms1".
 const APPLICATION_ID: i64 = 0x736d_7331;
 /// Each brings the schema from one version to the next. They are only added, never changed.
-const MIGRATIONS: [&str; 6] = [
+pub(crate) const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_lane_and_share.sql"),
     include_str!("../migrations/0003_giving_up.sql"),
     include_str!("../migrations/0004_session.sql"),
     include_str!("../migrations/0005_event.sql"),
     include_str!("../migrations/0006_replay.sql"),
+    include_str!("../migrations/0007_messages_on_their_way.sql"),
 ];
 /// Files up to this size, in bytes, are read whole when they are opened, to find damage. That takes
 /// some 50 ms.

@@ -4,12 +4,13 @@
 use rusqlite::params;
 use sms_core::dispatch::{ClaimPlan, LeaseToken, QueueEntry, RouteLane, Turns, Wanted};
 use sms_core::ids::{AccountId, MessageId};
+use sms_core::message::MessageStatus;
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
 use crate::db::Db;
 use crate::error::SqlResult;
-use crate::row::{Cols, id, size, time, token};
+use crate::row::{Cols, id, size, status_of, time, token};
 
 impl Db {
     /// Adds a message of this route.
@@ -26,8 +27,8 @@ impl Db {
         } = *entry;
         self.run(
             "INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt, lease,
-                 unanswered, lane, turn)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 unanswered, lane, turn, was_held)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)",
             params![
                 id(message),
                 self.known_account(account)?,
@@ -44,7 +45,8 @@ impl Db {
         Ok(())
     }
 
-    /// Replaces the entry of a message that waits. Does nothing for other messages.
+    /// Replaces the entry of a message that waits, as a claim and an outcome do. Does nothing for
+    /// other messages.
     pub(crate) fn replace_entry(&self, entry: &QueueEntry) -> SqlResult<()> {
         let QueueEntry {
             message,
@@ -58,7 +60,7 @@ impl Db {
         } = *entry;
         self.run(
             "UPDATE queue SET claimable_at = ?2, expires_at = ?3, attempt = ?4, lease = ?5,
-                 unanswered = ?6
+                 unanswered = ?6, was_held = 1
              WHERE id = ?1",
             params![
                 id(message),
@@ -77,12 +79,17 @@ impl Db {
         Ok(())
     }
 
-    pub(crate) fn queued(&self, message: MessageId) -> SqlResult<Option<QueueEntry>> {
+    /// The place of a message in the queue, and its status.
+    pub(crate) fn queued(
+        &self,
+        message: MessageId,
+    ) -> SqlResult<Option<(QueueEntry, Option<MessageStatus>)>> {
         self.one(
-            "SELECT id, account, lane, claimable_at, expires_at, attempt, lease, unanswered
-             FROM queue WHERE id = ?1",
+            "SELECT q.id, q.account, q.lane, q.claimable_at, q.expires_at, q.attempt, q.lease,
+                 q.unanswered, m.status
+             FROM queue q LEFT JOIN message m ON m.id = q.id WHERE q.id = ?1",
             [id(message)],
-            |c| entry(self, c),
+            |c| Ok((entry(self, c)?, c.maybe(status_of)?)),
         )
     }
 

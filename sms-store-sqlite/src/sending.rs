@@ -26,6 +26,7 @@ use crate::db::Db;
 use crate::dispatch::standing_of_name;
 use crate::error::SqlResult;
 use crate::idempotency::Remembered;
+use crate::known::Standing;
 use crate::row::{digits, id, size, time};
 
 const DOING: &str = "accepting sends";
@@ -148,7 +149,7 @@ fn settle(db: &Db, plan: &SendPlan) -> SqlResult<Settled> {
 
 fn send_facts(db: &Db, plan: &SendPlan) -> SqlResult<Option<(i64, SendFacts)>> {
     let Some(account) = db.standing(plan.account)? else { return Ok(None) };
-    let (no, status, balance) = account;
+    let Standing { no, status, balance, has_opt_outs, has_conversations, .. } = account;
     let earlier = match &plan.idempotency {
         Some(claim) => db.remembered(Owner::Account(plan.account), &claim.key)?,
         None => None,
@@ -159,10 +160,11 @@ fn send_facts(db: &Db, plan: &SendPlan) -> SqlResult<Option<(i64, SendFacts)>> {
         status,
         balance,
         earlier: earlier.map(Remembered::key_use).filter(|used| used.is_kept(plan.at)),
-        opted_out: db.any_opted_out(no, plan.messages.iter().map(|message| message.to))?,
+        opted_out: has_opt_outs
+            && db.any_opted_out(no, plan.messages.iter().map(|message| message.to))?,
         codes_taken: db.has_code_of(&plan.links)?,
         test_messages,
-        has_conversations: db.has("SELECT 1 FROM conversation WHERE account = ?1 LIMIT 1", [no])?,
+        has_conversations,
         departure: departure(db, no, plan)?,
     };
     Ok(Some((no, facts)))
@@ -197,17 +199,6 @@ impl Db {
             Settled::Accepted { balance } => Some(plan.sent(balance)),
             Settled::Replayed(sent) => Some(*sent),
             Settled::Refused(_) => None,
-        })
-    }
-
-    /// The row, the status and the balance of an account.
-    pub(crate) fn standing(
-        &self,
-        account: AccountId,
-    ) -> SqlResult<Option<(i64, sms_core::account::AccountStatus, Credits)>> {
-        let query = "SELECT no, status, balance FROM account WHERE id = ?1";
-        self.one(query, [id(account)], |c| {
-            Ok((c.get()?, c.among(&sms_core::account::AccountStatus::ALL)?, c.credits()?))
         })
     }
 

@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoints, Counted};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult, Trouble};
+use crate::known::Known;
 use crate::open::{self, Lock, Purpose};
 use crate::page_check::{Damage, PageCheck};
 use crate::readers::Readers;
@@ -67,7 +68,7 @@ impl SqliteStore {
     ) -> Result<Self, OpenError> {
         let path = path.to_owned();
         let lock = open::lock(&path)?;
-        let writer = open::writer(&path, &settings, purpose)?;
+        let mut writer = open::writer(&path, &settings, purpose)?;
         let reader = || open::reader(&path, &settings);
         let own = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
         let spare = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
@@ -81,6 +82,8 @@ impl SqliteStore {
         };
         let caches = Arc::<Caches>::default();
         caches.watch(&writer.sql).map_err(|source| open::explain(&path, source))?;
+        let known = Known::watch(&writer.sql).map_err(|source| open::explain(&path, source))?;
+        writer.known = Some(known);
         let upkeep = Upkeep {
             checkpoint_pages: settings.checkpoint_pages,
             checkpoints: Arc::clone(&checkpoints),

@@ -7,6 +7,7 @@ use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::sender_name::Decision;
+use sms_core::store::CommitError;
 
 use crate::Rig;
 use crate::rig::{credits, millis, person, refused, request, taken, try_later};
@@ -185,5 +186,28 @@ scenarios! { Dispatch;
         charge(rig, &account).await;
         send_from(rig, &account, number.phone).await;
         assert_eq!(rig.claim_as_it_is(10).await.messages[0].from, number.phone);
+    }
+
+    /// A number whose overdue rent is paid between two sends that a worker would hold carries the
+    /// second.
+    async fn a_rent_that_is_paid_between_two_held_sends_counts(rig: &Rig) {
+        let account = rig.account(10).await;
+        let number = rented(rig, 900, &account).await;
+        charge(rig, &account).await;
+        rig.adjust(&account, -3).await.expect("spent");
+        rig.advance(PERIOD + GRACE);
+        charge(rig, &account).await;
+        let held = || {
+            let mut plan = rig.plan_from(number.phone, &account, Mode::Live, &request([1]));
+            plan.hold(rig.claim_plan(1).lease);
+            plan
+        };
+        for _ in 0..2 {
+            let answer = rig.accept(held()).await;
+            assert!(matches!(answer, Err(CommitError::Stale)), "{answer:?}");
+        }
+        rig.adjust(&account, 20).await.expect("topped up");
+        charge(rig, &account).await;
+        rig.accept(held()).await.expect("accepted");
     }
 }

@@ -64,7 +64,7 @@ pub(super) const TABLES: [Kept; 30] = [
         own: &["no"],
         ..kept("message", &["no"])
     },
-    Kept { own: &["turn"], ..kept("queue", &["id"]) },
+    Kept { own: &["turn", "was_held"], ..kept("queue", &["id"]) },
     kept("follow_up", &["id"]),
     Kept { forms: &[("total", Form::Zero)], ..kept("sent_segment", &["route", "network_id"]) },
     kept("last_contacted", &["number", "person"]),
