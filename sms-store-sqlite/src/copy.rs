@@ -104,8 +104,9 @@ impl Shapes {
         let mut columns = names.join(", ");
         let mut values: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
         if self.kept.table == "queue" {
-            columns.push_str(", turn");
+            columns.push_str(", turn, was_held");
             values.push("(SELECT a.id FROM account a WHERE a.no = ?2)".to_owned());
+            values.push("coalesce((SELECT status = 2 FROM message WHERE id = ?1), 1)".to_owned());
         }
         format!("INSERT INTO {} ({columns}) VALUES ({})", self.kept.table, values.join(", "))
     }

@@ -1,9 +1,9 @@
 //! Facts that every send is settled on, which the writer knows without reading them.
 //!
 //! Nobody else writes to the file. So what the writer has read stays true until a statement of its
-//! own changes it, and triggers note each such change. Thus no command has to say what it changes,
-//! and each sees what the ones before it wrote, in the same transaction too. Readers know nothing
-//! in advance: they see other states.
+//! own changes it, and triggers note each change that could make a verdict wrong. Thus no command
+//! has to say what it changes, and each sees what the ones before it wrote, in the same transaction
+//! too. Readers know nothing in advance: they see other states.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -50,8 +50,8 @@ pub(crate) struct Known {
 impl Known {
     /// Has the writer's connection note when it changes a fact.
     ///
-    /// Balances need no trigger: `Db::book` alone changes them, and says so. Nor does a number that
-    /// is new, or the end of an opt-out or a conversation: then a look-up finds nothing.
+    /// Balances need no trigger: `Db::book` alone changes them, and says so. New numbers need none
+    /// either, nor do opt-outs and conversations that end: then a look-up finds nothing.
     pub(crate) fn watch(writer: &Connection) -> SqlResult<Self> {
         let known = Self::default();
         let changes = Arc::clone(&known.changes);

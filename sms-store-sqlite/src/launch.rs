@@ -57,6 +57,7 @@ fn at_once(db: &Db, plan: &LaunchPlan, claim: Option<&Claim>) -> SqlResult<Launc
         Begun::Now(facts) => facts,
         Begun::Ended(launched) => return Ok(*launched),
     };
+    // Until its release nothing is booked and no known fact changes: those would not be undone.
     db.run("SAVEPOINT launch", [])?;
     let settled = match write_pages(db, &mut plan)? {
         Ok(()) => plan.settle(&facts),

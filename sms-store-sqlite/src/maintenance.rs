@@ -177,7 +177,7 @@ pub fn check_pages(path: &Path) -> Result<(), MaintenanceError> {
 }
 
 /// Rules of the platform, each with a query that counts the rows that break it.
-const RULES: [(&str, &str); 11] = [
+const RULES: [(&str, &str); 12] = [
     (
         "the balance of an account is the sum of its ledger",
         "SELECT count(*) FROM account a WHERE balance <>
@@ -220,6 +220,11 @@ const RULES: [(&str, &str); 11] = [
         "SELECT count(*) FROM message m WHERE m.status IN (0, 1, 2)
              AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.id = m.id)
              AND NOT EXISTS (SELECT 1 FROM launching l WHERE l.batch_id = m.batch_id)",
+    ),
+    (
+        "a message on its way is held, or was",
+        "SELECT count(*) FROM message m JOIN queue q ON q.id = m.id
+             WHERE m.status = 2 AND q.lease IS NULL AND q.was_held = 0",
     ),
     (
         "the number of unread messages is that of the conversations",

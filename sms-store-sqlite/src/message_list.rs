@@ -1,5 +1,6 @@
 //! Lists of messages, newest first. Each is a range of one index that ends with the id, named in
-//! the query, so that no other index is ever walked.
+//! the query, so that no other index is ever walked. Messages on their way are the exception: two
+//! queries of the queue find them.
 
 use std::fmt::Write as _;
 
@@ -300,5 +301,43 @@ mod tests {
         assert_eq!(given_back[0], range);
         let looked_up = "SEARCH m USING INDEX message_by_id (id=?)";
         assert_eq!((&*held[1], &given_back[1..]), (looked_up, &[looked_up.to_owned()][..]));
+    }
+
+    #[test]
+    fn messages_on_their_way_are_found_in_a_file_that_an_earlier_version_wrote() {
+        let connection = Connection::open_in_memory().unwrap();
+        let (earlier, now) = MIGRATIONS.split_at(6);
+        for migration in earlier {
+            connection.execute_batch(migration).unwrap();
+        }
+        // One that waits, one that a worker holds, and one that it gave back.
+        let queued = "INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt,
+                 lease, unanswered)
+             VALUES (CAST('waits' AS BLOB), 1, 'main', 0, 9, 0, NULL, 0)";
+        for (id, lease) in [(1_u128, Some([7_u8; 16])), (2, None)] {
+            let id = id.to_be_bytes();
+            let message = "INSERT INTO message (id, account, direction, status, to_number,
+                     from_number, contact_number, body, encoding, segments, credits, route, mode,
+                     timeline)
+                 VALUES (?1, 1, 0, 2, 1, 2, 1, 'Hello', 0, 1, 1, 'main', 0, '')";
+            connection.execute(message, [id]).unwrap();
+            let entry = "INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt,
+                     lease, unanswered)
+                 VALUES (?1, 1, 'main', 0, 9, 1, ?2, 0)";
+            connection.execute(entry, rusqlite::params![id, lease]).unwrap();
+        }
+        connection.execute_batch(queued).unwrap();
+        for migration in now {
+            connection.execute_batch(migration).unwrap();
+        }
+        let indexed = "SELECT count(*) FROM queue INDEXED BY queue_was_held
+             WHERE lease IS NULL AND was_held = 1";
+        let indexed = connection.query_row(indexed, [], |row| row.get::<_, i64>(0));
+        assert_eq!(indexed.unwrap(), 1, "a page does not read what waits");
+        let filter =
+            MessageFilter { status: Some(MessageStatus::Sending), ..MessageFilter::default() };
+        let window = Window { after: 0, before: u128::MAX, limit: 26 };
+        let found = list_ids_and_bodies(&Db::new(connection), 1, &filter, window).unwrap();
+        assert_eq!(found.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [2, 1]);
     }
 }

@@ -275,7 +275,6 @@ impl Db {
     }
 
     /// The operator's number with this phone number.
-    /// The number with these digits.
     pub(crate) fn number_of(&self, phone: E164) -> SqlResult<Option<Number>> {
         let known = self.known.as_ref().and_then(|known| known.number(phone));
         if known.is_some() {

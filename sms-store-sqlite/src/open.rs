@@ -118,7 +118,6 @@ pub(crate) fn writer(
          PRAGMA fullfsync = ON;
          PRAGMA checkpoint_fullfsync = ON;
          PRAGMA cache_size = -{};
-         PRAGMA temp_store = MEMORY;
          PRAGMA busy_timeout = 5000;
          PRAGMA foreign_keys = OFF;
          PRAGMA trusted_schema = OFF;",
@@ -127,6 +126,8 @@ pub(crate) fn writer(
     connection.execute_batch(&pragmas).map_err(of_sqlite)?;
     checkpoint::watch(&connection);
     migrate(path, &connection)?;
+    // Only now: a migration may sort an index of all messages.
+    connection.execute_batch("PRAGMA temp_store = MEMORY").map_err(of_sqlite)?;
     // What was staged for launches that had no verdict yet.
     let abandon = "UPDATE launching SET state = 2 WHERE state = 0";
     connection.execute_batch(abandon).map_err(of_sqlite)?;
