@@ -1,5 +1,5 @@
--- The index by status leaves out `sending`: most messages would leave it within moments. They are
--- listed by the queue.
+-- The index by status leaves out `sending`: most messages would leave it within moments. Pages of
+-- these messages read the queue.
 
 DROP INDEX message_by_status;
 CREATE INDEX message_by_status ON message (account, status, id) WHERE status <> 2;

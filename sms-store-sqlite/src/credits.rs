@@ -187,20 +187,15 @@ fn entry(c: &mut Cols<'_>) -> SqlResult<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
     use sms_core::ids::LedgerEntryId;
     use sms_core::time::Timestamp;
 
     use super::*;
-    use crate::open::MIGRATIONS;
+    use crate::open::{MIGRATIONS, in_memory};
 
     #[test]
     fn a_balance_is_read_as_it_was_booked_before_it_is_written() {
-        let connection = Connection::open_in_memory().unwrap();
-        for migration in MIGRATIONS {
-            connection.execute_batch(migration).unwrap();
-        }
+        let connection = in_memory(&MIGRATIONS);
         let insert = "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end,
                  track_links, opt_out_line, opt_out_line_sender, created_at, updated_at, share,
                  ledger_seq)

@@ -154,6 +154,7 @@ impl Db {
         self.pending.borrow().balances.get(&account).copied()
     }
 
+    /// Notes a balance, with the position of the last entry in the ledger.
     pub(crate) fn write_balance_later(&self, account: i64, balance: (Credits, i64)) {
         self.pending.borrow_mut().balances.insert(account, balance);
     }

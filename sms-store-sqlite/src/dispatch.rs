@@ -9,7 +9,7 @@ use sms_core::dispatch::{
     OutcomePlan, OutcomeRecorded, QueueEntry, keeps_number,
 };
 use sms_core::ids::{AccountId, CampaignId, FollowUpId};
-use sms_core::message::{Body, Message, MessageStatus};
+use sms_core::message::{Body, Message};
 use sms_core::number::Number;
 use sms_core::route::{Comeback, RouteName};
 use sms_core::sender_name::folded;
@@ -149,11 +149,12 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     let mut raised = Vec::new();
     for mut plan in plans {
         let mut outcomes = Outcomes::new(db.early_reports(plan.parts())?);
-        let state = match db.queued(plan.message)? {
-            Some((entry, status)) => held(db, &plan, entry, status)?,
+        let entry = db.queued(plan.message)?;
+        let message = match &entry {
+            Some(entry) => queued_message(db, &plan, entry)?,
             None => None,
         };
-        outcomes.settle(&mut plan, state.as_ref().map(|(message, entry)| (message, entry)));
+        outcomes.settle(&mut plan, message.as_ref().zip(entry.as_ref()));
         let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
         for entry in &queue {
             db.replace_entry(entry)?;
@@ -171,22 +172,15 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     Ok(all)
 }
 
-/// A message that waits, with its place: as the worker that holds it knows it, if no report came.
-fn held(
-    db: &Db,
-    plan: &OutcomePlan,
-    entry: QueueEntry,
-    status: Option<MessageStatus>,
-) -> SqlResult<Option<(Message, QueueEntry)>> {
-    let message = match plan.held.as_deref() {
-        Some(HeldMessage { message, .. })
-            if entry.lease == Some(plan.token) && status == Some(message.status) =>
-        {
-            Some(message.clone())
+/// The message of an entry. A worker that still has the lease knows it: nobody else changes it, and
+/// a receipt that came before the outcome has removed the entry.
+fn queued_message(db: &Db, plan: &OutcomePlan, entry: &QueueEntry) -> SqlResult<Option<Message>> {
+    match plan.held.as_deref() {
+        Some(HeldMessage { message, .. }) if entry.lease == Some(plan.token) => {
+            Ok(Some(message.clone()))
         }
-        _ => db.message(plan.message)?,
-    };
-    Ok(message.map(|message| (message, entry)))
+        _ => db.message(plan.message),
+    }
 }
 
 fn insert_follow_up(db: &Db, follow_up: &FollowUp) -> SqlResult<()> {

@@ -48,11 +48,11 @@ impl Query {
         Self { text, id: "m.id", values: Vec::new() }
     }
 
-    /// Messages of the queue.
-    fn queued(columns: &str, index: &str, condition: &str) -> Self {
+    /// Messages that workers gave back.
+    fn given_back(columns: &str) -> Self {
         let text = format!(
-            "SELECT {columns} FROM queue q INDEXED BY {index} CROSS JOIN message m ON m.id = q.id
-             WHERE {condition}"
+            "SELECT {columns} FROM queue q INDEXED BY queue_was_held
+             CROSS JOIN message m ON m.id = q.id WHERE q.lease IS NULL AND q.was_held = 1"
         );
         Self { text, id: "q.id", values: Vec::new() }
     }
@@ -177,10 +177,13 @@ fn queries(
     let index = index_of(filter);
     if index == BY_STATUS && filter.status == Some(MessageStatus::Sending) {
         // Those that workers hold are few. Many may wait to be tried again, in the order of ids.
-        let mut held = Query::queued(columns, "queue_by_lease", "q.lease IS NOT NULL");
-        held.and("+q.account =", account);
-        let condition = "q.lease IS NULL AND q.was_held = 1";
-        let mut given_back = Query::queued(columns, "queue_was_held", condition);
+        let mut held = Query::new(columns, "message_by_id");
+        held.text.push_str(
+            " AND m.id IN (SELECT id FROM queue INDEXED BY queue_by_lease WHERE lease IS NOT NULL",
+        );
+        held.and("account =", account);
+        held.text.push(')');
+        let mut given_back = Query::given_back(columns);
         given_back.and("q.account =", account);
         return vec![finish(held), finish(given_back)];
     }
@@ -244,18 +247,14 @@ fn wants_all_outbound(filter: &MessageFilter) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
     use sms_core::ids::{BatchId, CampaignId};
 
     use super::*;
-    use crate::open::MIGRATIONS;
+    use crate::open::{MIGRATIONS, in_memory};
 
-    /// A file with all tables, and what SQLite does for each query of a filter.
+    /// What SQLite does for each query of a filter.
     fn plans(filter: &MessageFilter) -> Vec<Vec<String>> {
-        let connection = Connection::open_in_memory().unwrap();
-        for migration in MIGRATIONS {
-            connection.execute_batch(migration).unwrap();
-        }
+        let connection = in_memory(&MIGRATIONS);
         let window = Window { after: 0, before: u128::MAX, limit: 26 };
         let queries = queries(1, filter, window, message_columns!(), Staged::None);
         let plan = |query: &Query| {
@@ -296,20 +295,17 @@ mod tests {
         let status = Some(MessageStatus::Sending);
         let plans = plans(&MessageFilter { status, ..MessageFilter::default() });
         let [held, given_back] = &plans[..] else { panic!("{plans:?}") };
-        assert!(held[0].starts_with("SEARCH q USING INDEX queue_by_lease ("), "{held:?}");
-        let range = "SEARCH q USING INDEX queue_was_held (account=? AND id>? AND id<?)";
-        assert_eq!(given_back[0], range);
         let looked_up = "SEARCH m USING INDEX message_by_id (id=?)";
-        assert_eq!((&*held[1], &given_back[1..]), (looked_up, &[looked_up.to_owned()][..]));
+        let listed = "SEARCH queue USING INDEX queue_by_lease (lease>?)";
+        assert_eq!(held[..3], [looked_up, "LIST SUBQUERY 1", listed]);
+        let range = "SEARCH q USING INDEX queue_was_held (account=? AND id>? AND id<?)";
+        assert_eq!(given_back[..], [range, looked_up]);
     }
 
     #[test]
     fn messages_on_their_way_are_found_in_a_file_that_an_earlier_version_wrote() {
-        let connection = Connection::open_in_memory().unwrap();
         let (earlier, now) = MIGRATIONS.split_at(6);
-        for migration in earlier {
-            connection.execute_batch(migration).unwrap();
-        }
+        let connection = in_memory(earlier);
         // One that waits, one that a worker holds, and one that it gave back.
         let queued = "INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt,
                  lease, unanswered)

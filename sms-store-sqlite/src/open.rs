@@ -223,6 +223,16 @@ fn migrate(path: &Path, connection: &Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// A database in memory, as these migrations leave it.
+#[cfg(test)]
+pub(crate) fn in_memory(migrations: &[&str]) -> Connection {
+    let connection = Connection::open_in_memory().expect("memory can be opened");
+    for migration in migrations {
+        connection.execute_batch(migration).expect("a new database can be migrated");
+    }
+    connection
+}
+
 /// What an error means for the file.
 pub(crate) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.to_owned();

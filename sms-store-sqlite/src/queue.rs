@@ -4,13 +4,12 @@
 use rusqlite::params;
 use sms_core::dispatch::{ClaimPlan, LeaseToken, QueueEntry, RouteLane, Turns, Wanted};
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::message::MessageStatus;
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
 use crate::db::Db;
 use crate::error::SqlResult;
-use crate::row::{Cols, id, size, status_of, time, token};
+use crate::row::{Cols, id, size, time, token};
 
 impl Db {
     /// Adds a message of this route.
@@ -79,17 +78,12 @@ impl Db {
         Ok(())
     }
 
-    /// The place of a message in the queue, and its status.
-    pub(crate) fn queued(
-        &self,
-        message: MessageId,
-    ) -> SqlResult<Option<(QueueEntry, Option<MessageStatus>)>> {
+    pub(crate) fn queued(&self, message: MessageId) -> SqlResult<Option<QueueEntry>> {
         self.one(
-            "SELECT q.id, q.account, q.lane, q.claimable_at, q.expires_at, q.attempt, q.lease,
-                 q.unanswered, m.status
-             FROM queue q LEFT JOIN message m ON m.id = q.id WHERE q.id = ?1",
+            "SELECT id, account, lane, claimable_at, expires_at, attempt, lease, unanswered
+             FROM queue WHERE id = ?1",
             [id(message)],
-            |c| Ok((entry(self, c)?, c.maybe(status_of)?)),
+            |c| entry(self, c),
         )
     }
 
@@ -300,16 +294,14 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use rusqlite::Connection;
     use sms_core::dispatch::Lane;
 
     use super::*;
+    use crate::open::{MIGRATIONS, in_memory};
 
     #[test]
     fn the_lanes_are_found_in_a_few_steps_however_many_messages_wait() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../migrations/0001_first.sql")).unwrap();
-        connection.execute_batch(include_str!("../migrations/0002_lane_and_share.sql")).unwrap();
+        let connection = in_memory(&MIGRATIONS);
         let fill =
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
              INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt, lease,

@@ -249,6 +249,20 @@ fn a_check_names_damage_and_broken_rules() {
     assert!(matches!(findings[..], [Finding::Damage(_), ..]), "{findings:?}");
 }
 
+#[test]
+fn a_check_finds_a_message_on_its_way_that_no_page_would_show() {
+    let folder = Folder::new();
+    let (sms, account) = service(SqliteStore::open(folder.file()).unwrap());
+    send(&sms, account, "Your table is ready");
+    drop(sms);
+    let connection = rusqlite::Connection::open(folder.file()).unwrap();
+    connection.execute_batch("UPDATE message SET status = 2").unwrap();
+    drop(connection);
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let rule = "a message on its way is held, or was";
+    assert_eq!(block_on(store.check()).unwrap(), [Finding::Broken { rule, rows: 1 }]);
+}
+
 /// A launch in stages that a power cut ends anywhere has either not happened, and leaves nothing,
 /// or has happened, and all of its messages leave.
 #[test]

@@ -28,8 +28,8 @@ const SMALL: [&str; 9] = [
     "stretch",
 ];
 
-/// Steps that would be wrong elsewhere: a part of the statement, and the step.
-const ALLOWED: [(&str, &str); 5] = [
+/// Steps that would be wrong elsewhere: the beginning of the statement, and the step.
+const ALLOWED: [(&str, &str); 4] = [
     // The first entry of an index.
     (
         "SELECT due_at FROM follow_up ORDER BY due_at LIMIT 1",
@@ -43,8 +43,6 @@ const ALLOWED: [(&str, &str); 5] = [
          WHERE id IN ( SELECT id FROM queue INDEXED BY queue_by_turn",
         "USE TEMP B-TREE FOR ORDER BY",
     ),
-    // As many as workers hold at a time.
-    ("FROM queue q INDEXED BY queue_by_lease CROSS JOIN message m", "USE TEMP B-TREE FOR ORDER BY"),
     // One row for 65,536 messages.
     ("SELECT no, last_id FROM stretch ORDER BY last_id DESC", "USE TEMP B-TREE FOR ORDER BY"),
 ];
@@ -100,5 +98,5 @@ fn is_wrong(step: &str) -> bool {
 }
 
 fn is_allowed(sql: &str, step: &str) -> bool {
-    ALLOWED.iter().any(|(part, what)| sql.contains(part) && step == *what)
+    ALLOWED.iter().any(|(beginning, what)| sql.starts_with(beginning) && step == *what)
 }
