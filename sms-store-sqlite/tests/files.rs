@@ -232,10 +232,13 @@ fn a_check_names_damage_and_broken_rules() {
     drop(sms);
     let connection = rusqlite::Connection::open(folder.file()).unwrap();
     connection.execute_batch("UPDATE account SET balance = balance + 1").unwrap();
+    connection.execute_batch("UPDATE message SET status = 2 WHERE no = 1").unwrap();
     drop(connection);
     let store = SqliteStore::open(folder.file()).unwrap();
-    let rule = "the balance of an account is the sum of its ledger";
-    assert_eq!(block_on(store.check()).unwrap(), [Finding::Broken { rule, rows: 1 }]);
+    let balance = "the balance of an account is the sum of its ledger";
+    let on_its_way = "a message on its way is held, or was";
+    let broken = [balance, on_its_way].map(|rule| Finding::Broken { rule, rows: 1 });
+    assert_eq!(block_on(store.check()).unwrap(), broken);
     drop(store);
     let mut bytes = std::fs::read(folder.file()).unwrap();
     let middle = bytes.len() / 2 / 4_096 * 4_096;
@@ -247,20 +250,6 @@ fn a_check_names_damage_and_broken_rules() {
         Err(error) => panic!("{error}"),
     };
     assert!(matches!(findings[..], [Finding::Damage(_), ..]), "{findings:?}");
-}
-
-#[test]
-fn a_check_finds_a_message_on_its_way_that_no_page_would_show() {
-    let folder = Folder::new();
-    let (sms, account) = service(SqliteStore::open(folder.file()).unwrap());
-    send(&sms, account, "Your table is ready");
-    drop(sms);
-    let connection = rusqlite::Connection::open(folder.file()).unwrap();
-    connection.execute_batch("UPDATE message SET status = 2").unwrap();
-    drop(connection);
-    let store = SqliteStore::open(folder.file()).unwrap();
-    let rule = "a message on its way is held, or was";
-    assert_eq!(block_on(store.check()).unwrap(), [Finding::Broken { rule, rows: 1 }]);
 }
 
 /// A launch in stages that a power cut ends anywhere has either not happened, and leaves nothing,
