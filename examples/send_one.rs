@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
-use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
 fn main() -> Result<(), Error> {

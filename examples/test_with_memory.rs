@@ -6,10 +6,8 @@ use std::sync::Arc;
 use sms_core::prelude::*;
 
 /// What your program might do: remind a customer once, even if it is called again.
-async fn remind(sms: &Sms, account: sms_core::ids::AccountId, booking: u32) -> Result<Sent, Error> {
-    let key: IdempotencyKey = format!("reminder-{booking}")
-        .parse()
-        .map_err(|_| Error::invalid("booking", "invalid_format", "not a booking number"))?;
+async fn remind(sms: &Sms, account: AccountId, booking: u32) -> Result<Sent, Error> {
+    let key: IdempotencyKey = format!("reminder-{booking}").parse()?;
     let request = SendRequest::new(format!("Booking {booking} is tomorrow"))
         .to("07700 900902")
         .client_ref(format!("booking-{booking}"))
@@ -33,10 +31,7 @@ mod tests {
     use std::time::Duration;
 
     use sms_core::clock::ManualClock;
-    use sms_core::message::ErrorCode;
     use sms_core::random::SeededRandom;
-    use sms_core::sending::settle::Replay;
-    use sms_core::time::Timestamp;
     use sms_store_memory::MemoryStore;
 
     use super::*;

@@ -1,5 +1,6 @@
 //! A route of your own. A type that submits messages to a network implements `Route`. This one
-//! prints each message and reports its receipt through the sink, as a real network would later.
+//! prints each message and reports its receipt through the sink, as a real network would later. It
+//! refuses messages that are longer than its paper is wide.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +15,7 @@ use sms_store_memory::MemoryStore;
 #[derive(Debug)]
 struct Printer {
     name: RouteName,
-    printed: Mutex<Vec<sms_core::ids::MessageId>>,
+    printed: Mutex<Vec<MessageId>>,
 }
 
 #[async_trait]
@@ -36,6 +37,11 @@ impl Route for Printer {
             messages
                 .iter()
                 .map(|text| {
+                    if text.segments.get() > 1 {
+                        // The message fails, and its credits are refunded.
+                        let detail = Some("the paper is too narrow".to_owned());
+                        return HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail };
+                    }
                     println!("to {}: {}", text.to, text.body.as_str());
                     self.printed.lock().expect("the lock is not poisoned").push(text.message);
                     HandOver::Taken { simulated: Vec::new() }

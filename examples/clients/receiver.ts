@@ -1,4 +1,5 @@
 // Receives events, and refuses those that are not signed: `node receiver.ts PORT`
+// Node.js runs TypeScript from 22.18 on; before that: `npx tsx receiver.ts PORT`
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';

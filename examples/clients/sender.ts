@@ -1,4 +1,5 @@
 // Sends a message, and again with the same key if the answer is lost: `node sender.ts NUMBER TEXT`
+// Node.js runs TypeScript from 22.18 on; before that: `npx tsx sender.ts NUMBER TEXT`
 import { randomUUID } from 'node:crypto';
 
 const server = process.env.SMS_API_URL ?? 'http://127.0.0.1:8080';

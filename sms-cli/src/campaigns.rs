@@ -1,7 +1,7 @@
 //! `sms campaigns`.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,15 +19,16 @@ use crate::context::{Access, Context, KeyKind};
 use crate::failure::Failure;
 use crate::lists::Most;
 use crate::output::{
-    Cell, Form, GREEN, PLAIN, RED, YELLOW, counted, grouped, local, paint, say, say_json, say_table,
+    Cell, Form, GREEN, PLAIN, RED, YELLOW, counted, grouped, local, paint, say, say_again,
+    say_json, say_table,
 };
-use crate::send::price_told;
+use crate::send::{price_told, warn_of_gaps};
 use crate::send_args::read_text;
 
 /// Send one text to a whole list.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Campaigns {
-    /// Show the campaigns
+    /// Show the campaigns, newest first
     List {
         #[command(flatten)]
         most: Most,
@@ -38,7 +39,7 @@ pub(crate) enum Campaigns {
     Create(Create),
     /// Show what a campaign would cost if it were launched now
     Quote {
-        /// The campaign
+        /// The id of the campaign, cmp_…
         id: CampaignId,
     },
     /// Launch a campaign; asks for confirmation of the price unless --yes is given
@@ -49,7 +50,7 @@ pub(crate) enum Campaigns {
     Launch(Launch),
     /// Follow the counts of a campaign until all of its messages are settled
     Watch {
-        /// The campaign
+        /// The id of the campaign, cmp_…
         id: CampaignId,
         /// Seconds between two checks
         #[arg(long, value_name = "SECONDS", default_value_t = 1)]
@@ -60,15 +61,15 @@ pub(crate) enum Campaigns {
     },
     /// Cancel a campaign, and refund the messages that were not sent
     Cancel {
-        /// The campaign
+        /// The id of the campaign, cmp_…
         id: CampaignId,
     },
 }
 
-/// A draft.
+/// A draft, which nothing is sent for yet.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Its name
+    /// Its name, for people of the account
     #[arg(long)]
     name: String,
     /// The list to send it to
@@ -94,10 +95,10 @@ pub(crate) struct Create {
     ignore_quiet_hours: bool,
 }
 
-/// A launch.
+/// A launch, now or at a time.
 #[derive(Debug, Args)]
 pub(crate) struct Launch {
-    /// The campaign
+    /// The id of the draft, cmp_…
     id: CampaignId,
     /// When to send, such as 2026-12-24T09:00:00Z; now by default
     #[arg(long, value_name = "TIME")]
@@ -219,6 +220,7 @@ async fn launch_question(client: &Client, id: &CampaignId) -> Result<String, Fai
     let campaign = client.campaign_get(id).await?;
     match price_of(client, &campaign).await {
         Ok(price) => {
+            warn_of_gaps(&price);
             let people = counted(price.recipients, "recipient");
             let credits = counted(price.credits, "credit");
             let balance = grouped(price.balance);
@@ -272,11 +274,7 @@ async fn watch(
         if last.as_ref() != Some(&now) {
             match context.form {
                 Form::Json => say_json(&campaign)?,
-                Form::Text if is_live => {
-                    let mut out = anstream::stdout();
-                    write!(out, "\r\x1b[2K{}", counts_told(&campaign))?;
-                    out.flush()?;
-                }
+                Form::Text if is_live => say_again(&counts_told(&campaign))?,
                 Form::Text => say(&counts_told(&campaign))?,
             }
             last = Some(now);

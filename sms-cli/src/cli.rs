@@ -21,7 +21,8 @@ Exit codes:
   6 not confirmed   7 no answer from the server   8 done in part
 
 Environment:
-  SMS_API_KEY and SMS_API_URL override the profile. NO_COLOR turns colours off.";
+  SMS_API_KEY and SMS_API_URL override the profile; SMS_API_KEY_FILE names a file with the key.
+  NO_COLOR turns colours off.";
 
 /// Send and receive SMS from the command line.
 #[derive(Debug, Parser)]
@@ -42,7 +43,7 @@ pub(crate) enum Command {
     Logout(login::Logout),
     /// Show which server and key are used, and the balance
     Status(login::Status),
-    /// Send messages
+    /// Send messages to numbers, contacts or a list
     Send(send::Send),
     /// Show what a send would cost
     Quote(send::Quote),
@@ -56,7 +57,7 @@ pub(crate) enum Command {
     /// Read and import contacts
     #[command(subcommand)]
     Contacts(contacts::Contacts),
-    /// Lists of contacts
+    /// Show, create, fill and delete lists
     #[command(subcommand)]
     Lists(lists::Lists),
     /// Send one text to a whole list
@@ -65,7 +66,7 @@ pub(crate) enum Command {
     /// Endpoints that receive events
     #[command(subcommand)]
     Webhooks(webhooks::Webhooks),
-    /// Simulate inbound messages
+    /// Simulate inbound messages, as the operator
     #[command(subcommand)]
     Inbound(inbound::Inbound),
     /// Numbers that must not get messages

@@ -5,8 +5,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::Args;
 
 use crate::failure::Failure;
+use crate::style::fit;
 
-/// Whether to ask.
+/// Whether to ask before something costs credits.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Confirm {
     /// Do not ask, whatever it costs
@@ -14,13 +15,13 @@ pub(crate) struct Confirm {
     pub yes: bool,
 }
 
-/// Asks on a terminal. Elsewhere nobody can answer, and nothing is done.
+/// Asks on a terminal. Without a terminal there is no answer, and nothing is done.
 pub(crate) fn ask(question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::NeedsYes(question.trim_end_matches('?').to_owned()));
     }
     let mut err = anstream::stderr();
-    write!(err, "{question} [y/N] ")?;
+    write!(err, "{} [y/N] ", fit(question))?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

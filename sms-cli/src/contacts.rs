@@ -4,6 +4,7 @@ use clap::Subcommand;
 use sms_client::Words;
 use sms_client::contact::{Contact, ContactFilter};
 use sms_client::ids::ListId;
+use sms_core::text::full_name;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) enum Contacts {
         #[command(flatten)]
         most: Most,
     },
-    /// Create and update contacts from a CSV file
+    /// Create and update contacts from a file: CSV, .xlsx or .ods
     Import(Import),
 }
 
@@ -50,13 +51,13 @@ impl Contacts {
 
 fn say_contacts(contacts: &[Contact]) -> Result<(), Failure> {
     let row = |contact: &Contact| {
-        let names = [&contact.first_name, &contact.last_name];
-        let names: Vec<&str> = names.into_iter().flatten().map(Words::as_str).collect();
+        let [first, last] =
+            [&contact.first_name, &contact.last_name].map(|name| name.as_ref().map(Words::as_str));
         let (state, style) = if contact.opted_out { ("opted out", RED) } else { ("", PLAIN) };
         vec![
             contact.id.as_str().into(),
             contact.phone.as_str().into(),
-            names.join(" ").into(),
+            full_name(first, last).unwrap_or_default().into(),
             Cell::styled(state, style),
         ]
     };

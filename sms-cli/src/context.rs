@@ -1,9 +1,10 @@
 //! What every command needs: the form of its output, and a client.
 
-use std::env;
+use std::{env, fs};
 
 use clap::Args;
 use sms_client::{ApiKey, Client, OperatorClient};
+use sms_core::secret_setting::secret_setting;
 
 use crate::failure::Failure;
 use crate::output::Form;
@@ -46,7 +47,7 @@ pub(crate) struct Access {
 pub(crate) enum KeyKind {
     /// It sends and charges.
     Live,
-    /// It simulates.
+    /// It simulates: nothing is sent or charged.
     Test,
 }
 
@@ -61,6 +62,12 @@ impl KeyKind {
             Self::Test => "test",
         }
     }
+}
+
+/// The secret in this variable, or in the file that the variable with `_FILE` names.
+pub(crate) fn secret(name: &str) -> Result<Option<String>, Failure> {
+    let found = secret_setting(name, &|name| env::var(name), &|file| fs::read_to_string(file));
+    found.map_err(|refused| Failure::Usage(refused.to_string()))
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -90,7 +97,7 @@ impl Context {
     /// server that it was saved for, and to no other.
     pub(crate) fn access(&self) -> Result<Access, Failure> {
         let url = self.server()?;
-        if let Some(key) = variable("SMS_API_KEY") {
+        if let Some(key) = secret("SMS_API_KEY")? {
             return Ok(Access { url, key: ApiKey::from(key) });
         }
         let saved = self.saved()?.ok_or_else(|| Failure::NoKey(self.profile.clone()))?;
@@ -110,7 +117,7 @@ impl Context {
 
     /// A client of the operator's API. Its token is in the environment alone.
     pub(crate) fn operator(&self) -> Result<OperatorClient, Failure> {
-        let token = variable("SMS_ADMIN_TOKEN").ok_or(Failure::NoToken)?;
+        let token = secret("SMS_ADMIN_TOKEN")?.ok_or(Failure::NoToken)?;
         let url = variable("SMS_ADMIN_URL").map_or_else(|| self.server(), Ok)?;
         Ok(OperatorClient::new(&url, &ApiKey::from(token))?)
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use sms_client::{Error, NotAClient};
 
-use crate::style::{Form, RED, paint, shown};
+use crate::style::{Form, RED, paint, shown, tell, tell_json};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub(crate) enum Failure {
          with `sms login --url {named} --profile NAME`, or set SMS_API_KEY"
     )]
     KeyOfAnotherServer {
-        /// The profile.
+        /// The name of the profile.
         profile: String,
         /// The server of the key.
         own: String,
@@ -40,39 +40,33 @@ pub(crate) enum Failure {
     /// The command line does not say enough, or contradicts itself.
     #[error("{0}")]
     Usage(String),
-    /// Somebody said no.
+    /// The person answered no.
     #[error("nothing was done")]
     Declined,
-    /// Nobody can be asked.
+    /// There is no terminal to ask on.
     #[error("{0}: there is no terminal to ask on; confirm with --yes")]
     NeedsYes(String),
     /// A file cannot be read or written.
     #[error("{}: {source}", .file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    File { file: PathBuf, source: io::Error },
     /// A file is not what it should be.
     #[error("{}: {problem}", .file.display())]
     Content {
-        /// The file.
         file: PathBuf,
         /// What is wrong with it.
         problem: String,
     },
     /// An import stopped before its end.
-    #[error(
-        "stopped after {done} of {total} rows: {cause}\nrun the same command again to continue"
-    )]
+    #[error("stopped after {done} of {total} rows: {cause}\n{next}")]
     Stopped {
         /// How many rows are done.
         done: u64,
         /// How many there are.
         total: u64,
-        /// Why it stopped.
+        /// Why it stopped, such as a request that failed.
         cause: Box<Failure>,
+        /// What can be done.
+        next: String,
     },
     /// It was done, but not for all; what was printed says for whom not.
     #[error("{0}")]
@@ -103,12 +97,12 @@ impl Failure {
             Form::Text => {
                 // What a server or a proxy answered is text from elsewhere.
                 let text = self.to_string().lines().map(shown).collect::<Vec<_>>().join("\n");
-                anstream::eprintln!("{} {text}", paint(RED, "error:"));
+                tell(&format!("{} {text}", paint(RED, "error:")));
                 if let Some(hint) = self.hint() {
-                    anstream::eprintln!("{}", shown(&hint));
+                    tell(&shown(&hint));
                 }
             }
-            Form::Json => anstream::eprintln!("{}", self.json()),
+            Form::Json => tell_json(&self.json()),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Form, GREEN, paint, say, say_json};
 
-/// Simulate inbound messages.
+/// Simulates what a network brings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Inbound {
     /// Simulate an inbound message; needs the operator's token
@@ -19,13 +19,13 @@ Example:
   sms inbound simulate --from 07700900123 --to 07700900001 --body STOP"
     )]
     Simulate {
-        /// The sender's number
-        #[arg(long, value_name = "NUMBER")]
+        /// The sender: a number, or a short code or a name
+        #[arg(long, value_name = "SENDER")]
         from: String,
         /// The service's number that receives it
         #[arg(long, value_name = "NUMBER")]
         to: String,
-        /// The text
+        /// The text of the message
         #[arg(long, short, value_name = "TEXT")]
         body: String,
     },

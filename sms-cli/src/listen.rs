@@ -13,7 +13,7 @@ use sms_core::random::SystemRandom;
 use sms_core::webhook::secret::Secret;
 use sms_webhooks::{Attempt, Delivery, DeliveryError, Reach, WebhookClient, WebhookClientConfig};
 
-use crate::context::Context;
+use crate::context::{Context, secret};
 use crate::failure::Failure;
 use crate::output::{DIM, Form, GREEN, RED, YELLOW, paint, say, say_json};
 use crate::profile::Profiles;
@@ -96,8 +96,7 @@ fn sender() -> Result<WebhookClient, Failure> {
 /// The secret of the environment, or of the profile, which gets one if it has none. Without a
 /// profile, one that ends with the command.
 fn secret_of(context: &Context) -> Result<WebhookSecret, Failure> {
-    let own = std::env::var(SECRET_VARIABLE).ok().filter(|secret| !secret.is_empty());
-    if let Some(secret) = own {
+    if let Some(secret) = secret(SECRET_VARIABLE)? {
         return Ok(WebhookSecret::from(secret));
     }
     let fresh = || WebhookSecret::from(Secret::generate(&SystemRandom).reveal());

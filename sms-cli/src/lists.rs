@@ -18,7 +18,7 @@ pub(crate) struct Most {
     /// How many to show
     #[arg(long, value_name = "NUMBER", default_value_t = 25)]
     limit: usize,
-    /// Show all
+    /// Show all, however many there are
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 }
@@ -35,20 +35,19 @@ impl Most {
     }
 }
 
-/// Lists of contacts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lists {
-    /// Show the lists
+    /// Show the lists, newest first
     List {
         #[command(flatten)]
         most: Most,
     },
-    /// Create a list
+    /// Create a list without contacts
     #[command(
         after_help = "Example:\n  sms lists create Newsletter --description 'Signed up online'"
     )]
     Create {
-        /// Its name
+        /// Its name; several lists may have the same
         name: String,
         /// What it is for
         #[arg(long)]
@@ -57,15 +56,15 @@ pub(crate) enum Lists {
     /// Add numbers to a list; new ones become contacts
     #[command(after_help = "Example:\n  sms lists add lst_… 07700900123 07700900124")]
     Add {
-        /// The list
+        /// The id of the list, lst_…
         id: ListId,
-        /// The numbers
+        /// UK mobile numbers in any common format
         #[arg(required = true, value_name = "NUMBER")]
         numbers: Vec<String>,
     },
     /// Delete a list; its contacts stay
     Delete {
-        /// The list
+        /// The id of the list, lst_…
         id: ListId,
     },
 }

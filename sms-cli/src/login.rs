@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::output::{Form, GREEN, counted, paint, say, say_json};
 use crate::profile::{self, Profile, Profiles};
 use crate::secret_input::read_key;
+use crate::style::{shown, tell};
 
 /// Save a key, once the server has accepted it.
 #[derive(Debug, Args)]
@@ -33,11 +34,11 @@ impl Login {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let Self {} = self;
         let server = context.server()?;
-        let key = read_key(&format!("API key for {server}: "))?;
+        let key = read_key(&format!("API key for {}: ", shown(&server)))?;
         let client = Client::new(&server, &key)?;
         let url = client.server().to_owned();
         if url.starts_with("http://") && !is_this_machine(&url) {
-            anstream::eprintln!("warning: {url} is not encrypted: others can read your key");
+            tell(&format!("warning: {url} is not encrypted: others can read your key"));
         }
         let balance = client.balance_get().await?;
         let kind = KeyKind::of(&key);

@@ -1,19 +1,23 @@
 //! `sms messages`.
 
-use std::fs::File;
-use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use futures_util::TryStreamExt as _;
 use sms_client::Timestamp;
 use sms_client::ids::{BatchId, CampaignId, MessageId};
 use sms_client::message::{Direction, Message, MessageFilter, MessageStatus};
+use sms_files::failures::MARK;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::lists::Most;
-use crate::output::{Cell, Form, GREEN, local, paint, say, say_json, say_table, shown, style_of};
+use crate::output::{
+    Cell, Form, GREEN, Streamed, local, paint, say, say_json, say_table, shown, style_of,
+};
+use crate::private_file::NewFile;
 
 /// Read, cancel and export messages.
 #[derive(Debug, Subcommand)]
@@ -30,31 +34,56 @@ pub(crate) enum Messages {
     },
     /// Show a message and its timeline
     Get {
-        /// Its id
+        /// The id of the message, msg_…
         id: MessageId,
     },
     /// Cancel a waiting message, and refund it
     Cancel {
-        /// Its id
+        /// The id of the message, msg_…
         id: MessageId,
     },
     /// Export up to 50,000 messages as CSV
     #[command(after_help = "Examples:
   sms messages export --since 2026-11-01T00:00:00Z --output november.csv
-  sms messages export --campaign cmp_… | gzip > campaign.csv.gz")]
+  sms messages export --campaign cmp_… | gzip > campaign.csv.gz
+
+A file begins with the mark by which spreadsheets know UTF-8. Standard output does not.")]
     Export {
         #[command(flatten)]
         filter: Filter,
-        /// Where to write; standard output by default
+        /// Where to write, once all is there; standard output by default
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        mark: Mark,
     },
 }
 
-/// Which messages.
+/// Whether an export begins with the mark by which spreadsheets know UTF-8.
+#[derive(Debug, Args)]
+pub(crate) struct Mark {
+    /// Begin with a UTF-8 mark, also on standard output
+    #[arg(long, conflicts_with = "no_bom")]
+    bom: bool,
+    /// Begin without a UTF-8 mark, also in a file
+    #[arg(long)]
+    no_bom: bool,
+}
+
+impl Mark {
+    /// A file is for a spreadsheet, and what goes elsewhere for a program.
+    fn of(&self, out: &Output) -> &'static [u8] {
+        match (self.bom, self.no_bom, out) {
+            (true, ..) | (_, false, Output::New(_)) => MARK.as_bytes(),
+            _ => &[],
+        }
+    }
+}
+
+/// Which messages; all conditions together have to hold.
 #[derive(Debug, Args)]
 pub(crate) struct Filter {
-    /// outbound or inbound
+    /// Either outbound or inbound
     #[arg(long)]
     direction: Option<Direction>,
     /// Such as scheduled, delivered or failed
@@ -126,27 +155,63 @@ impl Messages {
                     Form::Text => say(&format!("{} {}", paint(GREEN, "cancelled"), message.id)),
                 }
             }
-            Self::Export { filter, output } => {
+            Self::Export { filter, output, mark } => {
                 let mut chunks = client.message_export(&filter.into()).await?;
-                let (mut out, name): (Box<dyn Write>, PathBuf) = match output {
-                    Some(file) => {
-                        (Box::new(File::create(&file).map_err(Failure::file(&file))?), file)
-                    }
-                    None => (Box::new(stdout()), PathBuf::from("standard output")),
+                let mut out = match &output {
+                    Some(path) => Output::file(path).map_err(Failure::file(path))?,
+                    None => Output::Standard(Streamed::standard()),
                 };
+                let name = output.unwrap_or_else(|| PathBuf::from("standard output"));
+                out.write_all(mark.of(&out)).map_err(|error| written(&name, error))?;
                 while let Some(chunk) = chunks.try_next().await? {
                     out.write_all(&chunk).map_err(|error| written(&name, error))?;
                 }
-                out.flush().map_err(|error| written(&name, error))
+                out.finish().map_err(|error| written(&name, error))
             }
         }
     }
 }
 
+/// Where an export goes.
+enum Output {
+    Standard(Streamed<io::Stdout>),
+    /// A new file, which gets its name once the export is complete.
+    New(NewFile),
+    /// What is there and is no regular file, such as a named pipe or a terminal.
+    Other(Streamed<File>),
+}
+
+impl Output {
+    fn file(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(about) if !about.is_file() => {
+                Ok(Self::Other(Streamed::to(File::options().write(true).open(path)?)))
+            }
+            _ => Ok(Self::New(NewFile::begin(path)?)),
+        }
+    }
+
+    fn write_all(&mut self, octets: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Standard(out) => out.write_all(octets),
+            Self::New(file) => file.file().write_all(octets),
+            Self::Other(file) => file.write_all(octets),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Standard(mut out) => out.flush(),
+            Self::New(file) => file.publish(),
+            Self::Other(mut file) => file.flush(),
+        }
+    }
+}
+
 /// A closed pipe is no failure worth a word.
-fn written(name: &std::path::Path, error: std::io::Error) -> Failure {
+fn written(name: &Path, error: io::Error) -> Failure {
     match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Failure::Terminal(error),
+        io::ErrorKind::BrokenPipe => Failure::Terminal(error),
         _ => Failure::file(name)(error),
     }
 }
@@ -169,7 +234,8 @@ fn say_messages(messages: &[Message]) -> Result<(), Failure> {
 fn say_message(message: &Message) -> Result<(), Failure> {
     let status = paint(style_of(&message.status), message.status.as_str());
     say(&format!("{}  {status}", message.id))?;
-    say(&format!("  from {} to {}", shown(message.from.as_str()), message.to.as_str()))?;
+    let [from, to] = [message.from.as_str(), message.to.as_str()].map(shown);
+    say(&format!("  from {from} to {to}"))?;
     say(&format!("  {}", shown(message.body.as_str())))?;
     let (segments, credits) = (message.segments, message.credits);
     say(&format!(

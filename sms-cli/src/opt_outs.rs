@@ -8,6 +8,7 @@ use sms_client::opt_out::{OptOut, OptOutFilter, OptOutInput};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::lists::Most;
+use crate::opt_out_import::Import;
 use crate::output::{Form, local, say, say_json, say_table};
 
 /// Numbers that must not get messages.
@@ -24,15 +25,17 @@ pub(crate) enum OptOuts {
     /// Opt a number out
     #[command(after_help = "Example:\n  sms opt-outs add 07700900123 --note 'asked by phone'")]
     Add {
-        /// The number
+        /// A UK mobile number in any common format
         number: String,
-        /// What to note
+        /// A note for the account, shown with the opt-out
         #[arg(long)]
         note: Option<String>,
     },
+    /// Opt out the numbers of a file: CSV, .xlsx or .ods
+    Import(Import),
     /// Let a number get messages again; only if the person asked for it
     Remove {
-        /// The number
+        /// The number, in any common format
         number: String,
     },
 }
@@ -41,6 +44,7 @@ impl OptOuts {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let client = context.client()?;
         match self {
+            Self::Import(import) => import.run(context).await,
             Self::List { query, most } => {
                 let filter = OptOutFilter { q: query.map(Into::into) };
                 let opt_outs = most.of(client.opt_out_list(&filter)).await?;

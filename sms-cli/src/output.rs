@@ -1,28 +1,91 @@
 //! What commands print: text for people, or JSON for programs.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use anstyle::Style;
 use chrono::Local;
 use serde::Serialize;
 use sms_client::Timestamp;
 use sms_client::message::MessageStatus;
+use sms_core::text::shown_json;
 
 use crate::failure::Failure;
+use crate::style::fit;
 pub(crate) use crate::style::{BOLD, DIM, Form, GREEN, PLAIN, RED, YELLOW, paint, shown};
 
-/// Prints a line.
+/// Prints a line for people.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    print(&fit(text))
+}
+
+fn print(line: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(line.as_bytes())?;
     out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// Prints over the line that is there. The next one goes over this one.
+pub(crate) fn say_again(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "\r\x1b[2K{}", fit(text))?;
     Ok(out.flush()?)
 }
 
 /// Prints a value as JSON on one line.
 pub(crate) fn say_json<T: Serialize>(value: &T) -> Result<(), Failure> {
-    say(&serde_json::to_string(value).map_err(sms_client::Error::from)?)
+    let json = serde_json::to_string(value).map_err(sms_client::Error::from)?;
+    print(&shown_json(&json))
+}
+
+/// Writes text as it comes. A file or a pipe gets the octets as they are. On a terminal, a person
+/// reads it: what would control the terminal has a visible escape, and lines end without `\r`.
+#[derive(Debug)]
+pub(crate) struct Streamed<W> {
+    out: W,
+    is_terminal: bool,
+    /// The first octets of a character whose others are still to come.
+    begun: Vec<u8>,
+}
+
+impl Streamed<io::Stdout> {
+    pub(crate) fn standard() -> Self {
+        Self::to(io::stdout())
+    }
+}
+
+impl<W: io::IsTerminal> Streamed<W> {
+    pub(crate) fn to(out: W) -> Self {
+        Self { is_terminal: out.is_terminal(), out, begun: Vec::new() }
+    }
+}
+
+impl<W: io::Write> io::Write for Streamed<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if self.is_terminal {
+            self.begun.extend_from_slice(octets);
+            let text = whole_characters(&mut self.begun).replace('\r', "");
+            self.out.write_all(sms_core::text::shown(&text).as_bytes())?;
+        } else {
+            self.out.write_all(octets)?;
+        }
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Takes the octets that are whole characters. What is no text is replaced.
+fn whole_characters(octets: &mut Vec<u8>) -> String {
+    let rest = match std::str::from_utf8(octets) {
+        Err(error) if error.error_len().is_none() => octets.split_off(error.valid_up_to()),
+        _ => Vec::new(),
+    };
+    let whole = std::mem::replace(octets, rest);
+    String::from_utf8_lossy(&whole).into_owned()
 }
 
 /// A time in the time zone of the machine.
@@ -99,6 +162,48 @@ pub(crate) fn say_table(headings: &[&str], rows: &[Vec<Cell>]) -> Result<(), Fai
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_that_come_in_pieces_are_put_together() {
+        let mut begun = Vec::new();
+        let mut told = String::new();
+        for octet in "a\u{202E}ü👋".bytes() {
+            begun.push(octet);
+            told.push_str(&whole_characters(&mut begun));
+        }
+        assert_eq!((told.as_str(), begun.len()), ("a\u{202E}ü👋", 0));
+        assert_eq!(whole_characters(&mut vec![b'a', 0xFF, b'b']), "a\u{FFFD}b");
+    }
+
+    /// What comes of a text that is written in pieces of `piece` octets.
+    fn streamed(octets: &[u8], piece: usize, is_terminal: bool) -> Vec<u8> {
+        let mut streamed = Streamed { out: Vec::new(), is_terminal, begun: Vec::new() };
+        octets.chunks(piece).for_each(|piece| streamed.write_all(piece).unwrap());
+        streamed.out
+    }
+
+    #[test]
+    fn a_terminal_gets_of_a_stream_nothing_that_controls_it() {
+        let export = "id,body\r\nm1,\"a\x1b[31mb\x1b[2Jc\td\ne\u{9B}2Jf\u{202E}ü👋\"\r\n";
+        let shown = "id,body\nm1,\"a\\u{1b}[31mb\\u{1b}[2Jc\td\ne\\u{9b}2Jf\\u{202e}ü👋\"\n";
+        for piece in 1..=export.len() {
+            let told = String::from_utf8(streamed(export.as_bytes(), piece, true)).unwrap();
+            assert_eq!(told, shown, "in pieces of {piece}");
+        }
+        for control in ('\0'..='\u{9F}').filter(|c| c.is_control() && !['\n', '\t'].contains(c)) {
+            let told = streamed(format!("a{control}b").as_bytes(), 1, true);
+            let told = String::from_utf8(told).unwrap();
+            assert!(!told.contains(char::is_control), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_or_a_pipe_gets_the_octets_of_a_stream_as_they_are() {
+        let octets = b"a\x1b[31m\r\n\0\xFF\xC3";
+        for piece in 1..=octets.len() {
+            assert_eq!(streamed(octets, piece, false), octets);
+        }
+    }
 
     #[test]
     fn numbers_have_commas_between_thousands() {

@@ -11,6 +11,7 @@ use sms_client::{ApiKey, WebhookSecret};
 
 use crate::failure::Failure;
 use crate::private_file;
+use crate::style::tell;
 
 /// A server and a key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,7 +51,7 @@ impl Profiles {
         };
         if private_file::is_open_to_others(&file) {
             let file = file.display();
-            anstream::eprintln!("warning: others can read your keys: chmod 600 {file}");
+            tell(&format!("warning: others can read your keys: chmod 600 {file}"));
         }
         // The cause would show a part of the file, which may be a part of a key.
         let problem = || "it is not a file of `sms login`: remove it and log in again".to_owned();

@@ -7,7 +7,7 @@ use crate::output::{Form, grouped};
 /// How wide the bar is, in characters.
 const WIDTH: u64 = 30;
 
-/// Shows how many of so many are done.
+/// Shows how many rows of `total` are done.
 #[derive(Debug)]
 pub(crate) struct Progress {
     style: Style,
@@ -34,7 +34,7 @@ impl Progress {
     pub(crate) fn show(&self, done: u64) {
         let line = line(done, self.total);
         let mut err = io::stderr();
-        // Whoever closed standard error does not want to know.
+        // If standard error is closed, progress is not wanted.
         let _ = match self.style {
             Style::Bar => write!(err, "\r\x1b[2K{} {line}", bar(done, self.total)),
             Style::Lines => writeln!(err, "{line}"),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use sms_client::send::{Batch, BatchMeta, Quote as Price, Rejection};
+use sms_client::send::{Batch, BatchMeta, BlankField, Quote as Price, Rejection};
 use sms_client::{Answer, Client, Error, IdempotencyKey};
 
 use crate::confirm::{Confirm, ask};
@@ -10,8 +10,8 @@ use crate::context::{Access, Context, KeyKind};
 use crate::failure::Failure;
 use crate::output::{Form, GREEN, YELLOW, counted, grouped, paint, say, say_json, shown, style_of};
 use crate::send_args::SendArgs;
+use crate::style::tell;
 
-/// Send messages.
 #[derive(Debug, Args)]
 #[command(after_help = "A live key charges credits: the price is asked for unless --yes is given.
 
@@ -51,8 +51,9 @@ impl Send {
             let credits = counted(price.credits, "credit");
             let balance = grouped(price.balance);
             for rejection in &price.rejected {
-                anstream::eprintln!("{}", refused(rejection));
+                tell(&refused(rejection));
             }
+            warn_of_gaps(&price);
             ask(&format!("Send {messages} for {credits} (balance {balance})?"))?;
         }
         // One key for all attempts of this send.
@@ -71,9 +72,9 @@ impl Send {
 fn tell_key(error: &Error, key: &IdempotencyKey) {
     let is_open = matches!(error, Error::NoAnswer { .. }) || error.status() >= Some(500);
     if is_open {
-        anstream::eprintln!(
+        tell(&format!(
             "the messages may have been sent: repeat with --idempotency-key {key} to be safe"
-        );
+        ));
     }
 }
 
@@ -100,9 +101,10 @@ fn told(answer: &Answer<Batch, BatchMeta>) -> String {
     let mut lines = Vec::new();
     for message in &data.messages {
         let status = paint(style_of(&message.status), message.status.as_str());
-        lines.push(format!("{}  {}  {status}", message.id, message.to.as_str()));
+        lines.push(format!("{}  {}  {status}", message.id, shown(message.to.as_str())));
     }
     lines.extend(data.rejected.iter().map(refused));
+    lines.extend(gaps(&data.unknown_fields, &data.blank_fields));
     let count = counted(data.messages.len() as u64, "message");
     let (done, cost) = if meta.replayed {
         ("sent earlier, nothing was done now:", "charged then")
@@ -119,7 +121,35 @@ fn told(answer: &Answer<Batch, BatchMeta>) -> String {
 
 fn refused(rejection: &Rejection) -> String {
     let to = shown(rejection.to.as_str());
-    format!("{} {to}: {}", paint(YELLOW, "no message to"), rejection.reason)
+    let reason = shown(&rejection.reason.to_string());
+    format!("{} {to}: {reason}", paint(YELLOW, "no message to"))
+}
+
+/// Says on stderr which merge fields a send cannot fill in.
+pub(crate) fn warn_of_gaps(price: &Price) {
+    for line in gaps(&price.unknown_fields, &price.blank_fields) {
+        tell(&line);
+    }
+}
+
+/// The merge fields that cannot be filled in, a line each.
+fn gaps<'a>(
+    unknown: &'a [String],
+    blank: &'a [BlankField],
+) -> impl Iterator<Item = String> + use<'a> {
+    let unknown = unknown.iter().map(|name| {
+        let field = shown(name);
+        format!("{} {{{field}}}: no contact has this field", paint(YELLOW, "unknown field"))
+    });
+    let blank = blank.iter().map(|BlankField { field, recipients }| {
+        let people = counted(*recipients, "recipient");
+        let field = shown(field);
+        format!(
+            "{} {{{field}}}: {people} without a value ({{{field}|…}} gives a fallback)",
+            paint(YELLOW, "blank field")
+        )
+    });
+    unknown.chain(blank)
 }
 
 impl Quote {
@@ -136,6 +166,7 @@ impl Quote {
 /// A quote, for people.
 pub(crate) fn price_told(price: &Price) -> String {
     let mut lines: Vec<String> = price.rejected.iter().map(refused).collect();
+    lines.extend(gaps(&price.unknown_fields, &price.blank_fields));
     lines.push(format!(
         "{} to {}, balance {}",
         counted(price.credits, "credit"),

@@ -22,13 +22,13 @@ pub(crate) struct SendArgs {
     /// A file with the text; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "template")]
     body_file: Option<PathBuf>,
-    /// A saved template
+    /// The id of a saved template, tpl_…
     #[arg(long, value_name = "ID")]
     template: Option<TemplateId>,
     /// A contact; may be repeated
     #[arg(long = "contact", value_name = "ID")]
     contacts: Vec<ContactId>,
-    /// A whole list
+    /// The id of a list: all of its contacts
     #[arg(long, value_name = "ID")]
     list: Option<ListId>,
     /// An approved sender name; without one, people can reply
@@ -46,7 +46,7 @@ pub(crate) struct SendArgs {
     /// Shorten and track links
     #[arg(long)]
     track_links: bool,
-    /// normal or bulk
+    /// The lane that the messages wait in: normal or bulk
     #[arg(long, value_name = "NAME")]
     priority: Option<Priority>,
 }

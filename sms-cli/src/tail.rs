@@ -9,6 +9,7 @@ use sms_client::message::MessageStatus;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Form, local, paint, say, say_json, shown, style_of};
+use crate::style::tell;
 
 /// Which events to follow.
 #[derive(Debug, Args)]
@@ -50,7 +51,7 @@ impl Tail {
         let client = context.client()?;
         let events = client.event_stream(&self.which.into()).await?;
         if context.form == Form::Text {
-            anstream::eprintln!("following {}: Ctrl-C to stop", client.server());
+            tell(&format!("following {}: Ctrl-C to stop", client.server()));
         }
         let mut events = events.take(self.limit.unwrap_or(usize::MAX));
         while let Some(event) = events.next().await {
@@ -65,12 +66,12 @@ impl Tail {
 
 /// An event on a line.
 pub(crate) fn told(event: &Event) -> String {
-    let text = |name: &str| event.data[name].as_str().unwrap_or_default();
+    let text = |name: &str| shown(event.data[name].as_str().unwrap_or_default());
     let time = paint(DIM, &local(event.created_at));
     let kind = paint(BOLD, &format!("{:<17}", event.kind));
     let what = match &event.kind {
         EventType::MessageReceived => {
-            format!("{} from {}: {}", text("id"), shown(text("from")), shown(text("body")))
+            format!("{} from {}: {}", text("id"), text("from"), text("body"))
         }
         EventType::MessageSent | EventType::MessageDelivered | EventType::MessageFailed => {
             message_told(&event.data)
@@ -78,7 +79,12 @@ pub(crate) fn told(event: &Event) -> String {
         EventType::OptOutCreated => format!("{} by {}", text("phone"), text("source")),
         EventType::LinkClicked => {
             let clicks = event.data["clicks"].as_u64().unwrap_or_default();
-            format!("{} → {} (click {clicks})", text("contact_number"), shown(text("url")))
+            format!("{} → {} (click {clicks})", text("contact_number"), text("url"))
+        }
+        EventType::RepliesPaused => {
+            let keyword = event.data["keyword"].as_str();
+            let of = keyword.map_or_else(|| "all keywords".to_owned(), shown);
+            format!("{of}: {} until {}", text("reason"), text("paused_until"))
         }
         EventType::Other(_) => shown(&event.data.to_string()),
     };
@@ -86,9 +92,9 @@ pub(crate) fn told(event: &Event) -> String {
 }
 
 fn message_told(message: &Value) -> String {
-    let text = |name: &str| message[name].as_str().unwrap_or_default();
-    let status = MessageStatus::from(text("status"));
-    let error = message["error_code"].as_str().map(|code| format!(" ({code})"));
+    let text = |name: &str| shown(message[name].as_str().unwrap_or_default());
+    let status = MessageStatus::from(text("status").as_str());
+    let error = message["error_code"].as_str().map(|code| format!(" ({})", shown(code)));
     format!(
         "{} to {}: {}{}",
         text("id"),

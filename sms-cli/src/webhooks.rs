@@ -19,7 +19,7 @@ use crate::output::{
 /// Endpoints that receive events.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Webhooks {
-    /// Show the endpoints
+    /// Show the endpoints, newest first
     List,
     /// Create an endpoint; its secret is printed once
     #[command(after_help = "Examples:
@@ -39,19 +39,19 @@ pub(crate) enum Webhooks {
         #[arg(long, value_enum, default_value_t = Power::On)]
         power: Power,
     },
-    /// Delete an endpoint
+    /// Delete an endpoint and its deliveries
     Delete {
-        /// The endpoint
+        /// The id of the endpoint, whk_…
         id: WebhookId,
     },
     /// Send a signed test now, and show what the endpoint answered
     Test {
-        /// The endpoint
+        /// The id of the endpoint, whk_…
         id: WebhookId,
     },
     /// Show the deliveries of an endpoint, newest first
     Deliveries {
-        /// The endpoint
+        /// The id of the endpoint, whk_…
         id: WebhookId,
         #[command(flatten)]
         most: Most,
@@ -61,7 +61,7 @@ pub(crate) enum Webhooks {
   sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --since 2026-11-21T07:00:00Z
   sms webhooks replay whk_01m7yewbdbe1std67w99hvsbsb --after 00000000000050000000000001")]
     Replay {
-        /// The endpoint
+        /// The id of the endpoint, whk_…
         id: WebhookId,
         /// Begin with the events at this time or later
         #[arg(long, value_name = "TIME", required_unless_present = "after")]
@@ -76,11 +76,11 @@ pub(crate) enum Webhooks {
         #[arg(long = "event", value_name = "TYPE")]
         events: Vec<EventType>,
     },
-    /// Retry a delivery
+    /// Retry a delivery now, even one that was given up
     Retry {
-        /// The endpoint
+        /// The id of the endpoint, whk_…
         id: WebhookId,
-        /// The delivery
+        /// The id of the delivery, whd_…
         delivery: DeliveryId,
     },
 }
@@ -88,9 +88,9 @@ pub(crate) enum Webhooks {
 /// Whether an endpoint gets events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Power {
-    /// It gets events.
+    /// It gets the events that it subscribes to.
     On,
-    /// It gets none.
+    /// It gets no events.
     Off,
 }
 

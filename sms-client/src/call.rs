@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+use crate::etag::ETag;
 use crate::idempotency::IdempotencyKey;
 use crate::retry::Repeat;
-use crate::transport::{Outgoing, Transport};
+use crate::transport::{Outgoing, Transport, Whole};
 
 /// The data of an answer, and facts about the data.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -40,6 +41,20 @@ pub struct KeyedCall<T> {
     key: IdempotencyKey,
 }
 
+/// A resource and its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagged<T> {
+    /// The resource.
+    pub value: T,
+    /// Its version; `None` if the server showed none.
+    pub etag: Option<ETag>,
+}
+
+/// A call that gives the version of its resource as well. Await it to make it.
+#[must_use = "a call is made when it is awaited"]
+#[derive(Debug)]
+pub struct TaggedCall<T>(Call<T>);
+
 impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("outgoing", &self.outgoing).finish_non_exhaustive()
@@ -63,6 +78,27 @@ impl<T> Call<T> {
         self
     }
 
+    /// Makes a change or a removal on this version of the resource only, and else fails with
+    /// [`ErrorCode::PreconditionFailed`](crate::ErrorCode::PreconditionFailed). It is not made
+    /// again after its answer was lost: the second try would find the change of the first.
+    pub fn if_match(mut self, version: &ETag) -> Self {
+        if let Ok(outgoing) = &mut self.outgoing {
+            outgoing.header("if-match", version.as_str());
+            outgoing.repeat = Repeat::OnlyIfUntaken;
+        }
+        self
+    }
+
+    /// The same call, which gives the version of the resource as well.
+    pub fn with_etag(self) -> TaggedCall<T> {
+        TaggedCall(self)
+    }
+
+    async fn whole(self) -> Result<Tagged<T>, Error> {
+        let Whole { bytes, etag } = self.transport.whole(&self.outgoing?).await?;
+        Ok(Tagged { value: (self.read)(&bytes)?, etag })
+    }
+
     /// The same call with an idempotency key of its own.
     pub(crate) fn keyed(self) -> KeyedCall<T> {
         KeyedCall { call: self.repeatable(), key: IdempotencyKey::random() }
@@ -83,10 +119,16 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type IntoFuture = Answered<T>;
 
     fn into_future(self) -> Answered<T> {
-        Box::pin(async move {
-            let bytes = self.transport.whole(&self.outgoing?).await?;
-            Ok((self.read)(&bytes)?)
-        })
+        Box::pin(async move { self.whole().await.map(|tagged| tagged.value) })
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for TaggedCall<T> {
+    type Output = Result<Tagged<T>, Error>;
+    type IntoFuture = Answered<Tagged<T>>;
+
+    fn into_future(self) -> Answered<Tagged<T>> {
+        Box::pin(self.0.whole())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::private_text::{Phone, Words};
 /// Everything between the account and one number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The other party's number.
+    /// The other party: a number, or a short code or a name, which cannot be answered.
     pub contact_number: Phone,
     /// The contact with this number.
     pub contact_id: Option<ContactId>,
@@ -28,7 +28,7 @@ pub struct Conversation {
 /// The last 200 messages of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// The other party's number.
+    /// The other party: a number, or a short code or a name, which cannot be answered.
     pub contact_number: Phone,
     /// The contact with this number.
     pub contact: Option<Contact>,
@@ -65,7 +65,8 @@ impl NextPage for InboxMeta {
 pub struct ConversationFilter {
     /// Only those with unread messages, or only those without.
     pub unread: Option<bool>,
-    /// A number or part of one, or words to find in the contact's name.
+    /// A number or part of one, a short code or a name exactly as it is shown, or words to find in
+    /// the contact's name.
     pub q: Option<Words>,
 }
 

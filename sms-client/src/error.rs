@@ -182,6 +182,8 @@ open_choice! {
         WebhookDisabled = "webhook_disabled",
         /// The account has as many endpoints as it may have.
         WebhookLimitReached = "webhook_limit_reached",
+        /// The resource changed after it was read.
+        PreconditionFailed = "precondition_failed",
         /// Nobody on the list can get a message.
         NoRecipients = "no_recipients",
         /// The word is reserved for opting out or in.

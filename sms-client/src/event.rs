@@ -30,6 +30,8 @@ open_choice! {
         OptOutCreated = "opt_out.created",
         /// Somebody followed a tracked link.
         LinkClicked = "link.clicked",
+        /// Automatic replies reached a bound and pause.
+        RepliesPaused = "replies.paused",
     }
 }
 
@@ -66,7 +68,7 @@ pub struct Event {
     pub kind: EventType,
     /// When.
     pub created_at: Timestamp,
-    /// To what: a message, an opt-out, or a click.
+    /// To what: a message, an opt-out, a click, or a pause of replies.
     pub data: Value,
     /// Where it is in the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -142,7 +142,7 @@ async fn read_page<T: DeserializeOwned, M: DeserializeOwned>(
             url.query_pairs().into_owned().filter(|(kept, _)| kept != name).collect();
         url.query_pairs_mut().clear().extend_pairs(kept).append_pair(name, &value);
     }
-    let bytes = transport.whole(&Outgoing::get(url)).await?;
-    let Answer { data, meta } = data_and_meta(&bytes)?;
+    let whole = transport.whole(&Outgoing::get(url)).await?;
+    let Answer { data, meta } = data_and_meta(&whole.bytes)?;
     Ok(Page { items: data, meta })
 }

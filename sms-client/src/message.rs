@@ -70,9 +70,10 @@ pub struct Message {
     pub status: MessageStatus,
     /// Who gets it.
     pub to: Phone,
-    /// Who sends it.
+    /// Who sends it: a number, or of an inbound message a short code or a name, which cannot be
+    /// answered.
     pub from: Phone,
-    /// The other party's number.
+    /// The other party: a number, or of an inbound message a short code or a name.
     pub contact_number: Phone,
     /// Its words.
     pub body: Words,
@@ -84,7 +85,7 @@ pub struct Message {
     pub credits: u64,
     /// What carries it.
     pub route: String,
-    /// The sender name it is sent with; `None` for a number.
+    /// The sender name it is sent with; `None` for a number, and for an inbound message.
     pub sender: Option<String>,
     /// Your own reference.
     pub client_ref: Option<String>,
@@ -146,7 +147,8 @@ pub struct MessageFilter {
     pub direction: Option<Direction>,
     /// Only those with this status.
     pub status: Option<MessageStatus>,
-    /// A number in any form, or text to find in the body.
+    /// A number in any form, a short code or a name exactly as it is shown, or text to find in the
+    /// body.
     pub q: Option<Words>,
     /// Only those of this campaign.
     pub campaign_id: Option<CampaignId>,
@@ -176,7 +178,8 @@ impl Client {
         self.post(&["messages", id.as_str(), "cancel"])
     }
 
-    /// Exports messages as CSV, up to 50,000 rows, newest first: chunks of bytes as they arrive.
+    /// Exports messages as CSV, up to 50,000 rows, newest first: chunks of bytes as they arrive,
+    /// without a UTF-8 mark.
     ///
     /// # Errors
     ///
@@ -185,7 +188,9 @@ impl Client {
         &self,
         filter: &MessageFilter,
     ) -> Result<BoxStream<'static, Result<Vec<u8>, Error>>, Error> {
-        let mut outgoing = Outgoing::get(self.url_with(&["messages", "export"], filter)?);
+        let mut url = self.url_with(&["messages", "export"], filter)?;
+        url.query_pairs_mut().append_pair("bom", "false");
+        let mut outgoing = Outgoing::get(url);
         outgoing.accept = HeaderValue::from_static("text/csv, application/json");
         let transport = self.transport().clone();
         let answer = transport.open(&outgoing, &transport.retries).await?;

@@ -44,6 +44,51 @@ pub struct OptOutInput {
     pub note: Option<Words>,
 }
 
+/// Numbers to opt out, up to 20,000.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct OptOutImport {
+    /// The numbers.
+    pub rows: Vec<OptOutInput>,
+}
+
+open_choice! {
+    /// What a row of an import of opt-outs did.
+    OptOutImportOutcome {
+        /// The number is opted out from now on.
+        Created = "created",
+        /// The number had opted out already, or an earlier row has it.
+        Existing = "existing",
+        /// The number is no UK mobile number.
+        Invalid = "invalid",
+    }
+}
+
+/// What an import of opt-outs did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptOutImportResult {
+    /// How many numbers were opted out.
+    pub created: u64,
+    /// How many rows have a number that had opted out already, or that an earlier row has.
+    pub existing: u64,
+    /// How many rows have no number.
+    pub invalid: u64,
+    /// What each row did, in their order.
+    pub rows: Vec<OptOutImportRow>,
+}
+
+/// What a row of an import of opt-outs did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptOutImportRow {
+    /// Its place, counted from 0.
+    pub row: u64,
+    /// The number: in E.164 if it is one, else as given.
+    pub phone: Phone,
+    /// What it did.
+    pub outcome: OptOutImportOutcome,
+    /// What is wrong with its number, or with a note that was left out.
+    pub error: Option<String>,
+}
+
 /// Which opt-outs a list has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct OptOutFilter {
@@ -73,6 +118,12 @@ impl Client {
     /// Opts a number out. A number that is opted out already stays as it is.
     pub fn opt_out_create(&self, input: &OptOutInput) -> KeyedCall<OptOut> {
         self.post_json(&["opt-outs"], input).keyed()
+    }
+
+    /// Opts out many numbers. Those that are opted out already stay as they are, so it does no harm
+    /// to do it twice.
+    pub fn opt_out_import(&self, input: &OptOutImport) -> Call<OptOutImportResult> {
+        self.post_json(&["opt-outs", "import"], input)
     }
 
     /// Lets a number get messages again. Do so only if the person asked for it.

@@ -37,8 +37,8 @@ macro_rules! private_text {
 }
 
 private_text! {
-    /// A phone number: any common form in requests, E.164 in answers. An alphanumeric sender in
-    /// the `from` of a message that has one.
+    /// A phone number: any common form in requests, E.164 in answers. Or a short code or a name, as
+    /// it came, that an inbound message is from.
     Phone
 }
 

@@ -53,7 +53,8 @@ pub struct SendRequest {
     /// A whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_id: Option<ListId>,
-    /// The words, up to 1,600 characters, with merge fields such as `{first_name}`.
+    /// The words, up to 1,600 characters, with merge fields such as `{first_name}`, or
+    /// `{first_name|there}` with a fallback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Words>,
     /// A template, used if there are no words.
@@ -109,6 +110,22 @@ pub struct Batch {
     pub messages: Vec<Message>,
     /// The recipients that get none. Look at them: a number that is no number is not an error.
     pub rejected: Vec<Rejection>,
+    /// Words in braces that name no field of any contact. Without a fallback, they were sent as
+    /// typed.
+    #[serde(default)]
+    pub unknown_fields: Vec<String>,
+    /// Fields that some recipients have no value for. They were left out.
+    #[serde(default)]
+    pub blank_fields: Vec<BlankField>,
+}
+
+/// A merge field that is blank in some messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlankField {
+    /// Its name.
+    pub field: String,
+    /// How many recipients have no value for it.
+    pub recipients: u64,
 }
 
 /// A recipient that gets no message.
@@ -140,6 +157,13 @@ pub struct Quote {
     pub recipients: u64,
     /// Who would not.
     pub rejected: Vec<Rejection>,
+    /// Words in braces that name no field of any contact. Without a fallback, they would be sent as
+    /// typed.
+    #[serde(default)]
+    pub unknown_fields: Vec<String>,
+    /// Fields that some recipients have no value for. They would be left out.
+    #[serde(default)]
+    pub blank_fields: Vec<BlankField>,
     /// The price.
     pub credits: u64,
     /// How the text would be encoded.

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::header::RETRY_AFTER;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ETAG, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
 use crate::error::{Arrival, Error, ErrorCode, Refusal};
+use crate::etag::ETag;
 use crate::random::random_fraction;
 use crate::retry::{Repeat, Retries};
 
@@ -54,6 +55,12 @@ impl Outgoing {
     }
 }
 
+/// A whole answer.
+pub(crate) struct Whole {
+    pub bytes: Vec<u8>,
+    pub etag: Option<ETag>,
+}
+
 /// What requests of one server have in common.
 pub(crate) struct Transport {
     pub http: reqwest::Client,
@@ -76,15 +83,20 @@ impl fmt::Debug for Transport {
 
 impl Transport {
     /// Makes a request and reads the whole answer.
-    pub(crate) async fn whole(&self, outgoing: &Outgoing) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn whole(&self, outgoing: &Outgoing) -> Result<Whole, Error> {
         let mut attempt = 1;
         loop {
             let result = match self.attempt(outgoing).await {
-                Ok(answer) => answer.bytes().await.map_err(|error| self.no_answer(&error)),
+                Ok(answer) => {
+                    let etag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
+                    let etag = etag.map(|tag| ETag::from(tag.to_owned()));
+                    let bytes = answer.bytes().await.map_err(|error| self.no_answer(&error));
+                    bytes.map(|bytes| Whole { bytes: bytes.into(), etag })
+                }
                 Err(error) => Err(error),
             };
             match result {
-                Ok(bytes) => return Ok(bytes.into()),
+                Ok(whole) => return Ok(whole),
                 Err(error) => {
                     wait_or_fail(&self.retries, attempt, error, outgoing.repeat).await?;
                 }

@@ -7,6 +7,9 @@ use sms_core::account::{
 };
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Kind;
+use sms_core::idempotency::{Once, Owner};
+use sms_core::ids::AccountId;
+use sms_core::store::StoreError;
 
 use crate::Rig;
 use crate::rig::{done, millis, page, read_all, request};
@@ -76,6 +79,43 @@ scenarios! { Account;
         assert_eq!(rig.ledger(unknown).await, []);
     }
 
+    /// Several accounts are read at once, each once, whichever of them exist.
+    async fn accounts_are_read_together(rig: &Rig) {
+        let accounts = [rig.account(1).await, rig.account(2).await, rig.account(3).await];
+        let [first, second, third] = accounts.clone().map(|account| account.id);
+        let among = async |ids: &[AccountId]| rig.store().accounts_among(ids).await.expect("read");
+        assert_eq!(among(&[third, rig.id(), first, third, second]).await, accounts);
+        assert_eq!(among(&[second]).await, accounts[1..2]);
+        assert_eq!(among(&[rig.id()]).await, []);
+        assert_eq!(among(&[]).await, []);
+    }
+
+    /// An id that is taken makes no other account, and leaves the first one as it is.
+    async fn an_id_that_is_taken_makes_no_account(rig: &Rig) {
+        let account = rig.account(5).await;
+        let mut new = rig.new_account(AccountStatus::Pending, 7);
+        new.account.id = account.id;
+        let taken = rig.store().account_create(new, None).await;
+        assert!(matches!(taken, Err(StoreError::Internal { .. })), "{taken:?}");
+        assert_eq!(rig.store().account_get(account.id).await.expect("read"), Some(account.clone()));
+        assert_eq!(rig.ledger(account.id).await.len(), 1);
+    }
+
+    /// Servers that start together make one account of a known id for one key, and all hear of it.
+    async fn racing_makers_of_one_account_make_it_once_for_their_key(rig: &Rig) {
+        for round in 0..8 {
+            let claim = rig.key_claim(Owner::Operator, &format!("k{round}"), "this");
+            let new = rig.new_account(AccountStatus::Active, 5);
+            let makers = rig.race_each(vec![new.clone(); 8], |store, new| {
+                let claim = claim.clone();
+                async move { store.account_create(new, Some(&claim)).await.expect("answered") }
+            });
+            let made = makers.into_iter().filter(|made| matches!(made, Once::Done(_)));
+            assert_eq!(made.count(), 1);
+            assert_eq!(rig.ledger(new.account.id).await.len(), 1);
+        }
+    }
+
     /// An account holds as many credits as it can be topped up to, to the last one.
     async fn an_account_holds_the_most_credits_there_can_be(rig: &Rig) {
         let account = rig.account(Credits::MOST_TOPPED_UP.get()).await;
@@ -113,9 +153,10 @@ scenarios! { Account;
                 ..SettingsChange::default()
             },
             share: Share::new(7).ok(),
+            ..AccountChange::default()
         };
         let updated = rig.store().account_update(account.id, change.clone(), now).await;
-        let expected = change.apply(account.clone(), now);
+        let expected = change.apply(account.clone(), now).expect("any version");
         assert_eq!(updated.expect("updated"), Some(expected.clone()));
         assert_eq!(rig.account_now(account.id).await, expected);
         assert_eq!((expected.status, expected.updated_at), (AccountStatus::Active, now));
@@ -162,7 +203,9 @@ scenarios! { Account;
         ];
         let (id, at) = (account.id, rig.now());
         let expected =
-            changes.clone().into_iter().fold(account, |so_far, change| change.apply(so_far, at));
+            changes.clone().into_iter().fold(account, |so_far, change| {
+                change.apply(so_far, at).expect("any version")
+            });
         rig.race_each(changes, move |store, change| async move {
             store.account_update(id, change, at).await.expect("updated")
         });

@@ -25,7 +25,7 @@ impl Rig {
     /// - The counts of each campaign are a recount of its messages, and it took what they cost.
     /// - Statistics are what a recount of messages and ledger finds, before and after they are
     ///   added up.
-    /// - The log has the events of each message that its times tell, each once, and reads the same
+    /// - The log has the events of each message that its times imply, each once, and reads the same
     ///   in both directions.
     /// - Every delivery carries an event of the log, byte for byte as the log shows it.
     /// - The queue is empty when no message waits for anything.

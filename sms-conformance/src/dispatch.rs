@@ -4,6 +4,7 @@ pub(crate) mod claim;
 pub(crate) mod held;
 pub(crate) mod lane;
 pub(crate) mod lease;
+pub(crate) mod look;
 pub(crate) mod outcome;
 pub(crate) mod race;
 pub(crate) mod retry;

@@ -9,6 +9,7 @@ use sms_core::idempotency::{Claim, Earlier, KEPT_FOR, Kept, Owner};
 use sms_core::sending::idempotency::IdempotencyKey;
 use sms_core::sending::settle::SendRefused;
 use sms_core::store::Store;
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{key, millis, refusal_of, request_with_key};
@@ -42,7 +43,7 @@ fn owner(command: &Command, account: &Account) -> Owner {
 }
 
 scenarios! { Idempotency;
-    /// A command takes effect once for its key. A repetition writes nothing and is told what is
+    /// A command takes effect once for its key. A repetition writes nothing and gets what is
     /// remembered, which stays as the first request left it.
     async fn a_command_takes_effect_once_for_its_key(rig: &Rig) {
         for command in commands() {
@@ -64,7 +65,7 @@ scenarios! { Idempotency;
         }
     }
 
-    /// A key that was used for another request is told apart by its fingerprint, and nothing is
+    /// A key that was used for another request is recognised by its fingerprint, and nothing is
     /// written.
     async fn a_key_of_another_request_does_nothing(rig: &Rig) {
         for command in commands() {
@@ -151,8 +152,7 @@ scenarios! { Idempotency;
         assert_eq!(refusal_of(rig.accept(plan).await), SendRefused::IdempotencyConflict);
     }
 
-    /// Sixteen copies of one request race: one takes effect, and all others are told what it
-    /// remembered.
+    /// Sixteen copies of one request race: one takes effect, and all others get what it remembered.
     async fn racing_copies_of_a_command_take_effect_once(rig: &Rig) {
         for command in commands() {
             let account = rig.account(50).await;
@@ -231,7 +231,8 @@ scenarios! { Idempotency;
         assert_eq!(rig.run_once(&command, &account, &claim).await, Said::Done);
         let mut removed = Vec::new();
         for _ in 0..3 {
-            let count = rig.store().idempotency_tidy(younger, 1).await.expect("tidied");
+            let count = rig.store().tidy(Chore::IdempotencyKeys { before: younger }, 1);
+            let count = count.await.expect("tidied");
             removed.push(count);
         }
         assert_eq!(removed, [1, 1, 0]);

@@ -5,18 +5,20 @@ use sms_core::keyword::save::{KeywordPatch, KeywordRefused};
 use sms_core::keyword::{Keyword, Listening};
 use sms_core::message::Body;
 use sms_core::page::Cursor;
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{done, millis, page, read_all, refusal_of};
 
 pub(crate) mod matching;
+pub(crate) mod reply_limit;
 
 fn patch() -> KeywordPatch {
     KeywordPatch::default()
 }
 
 async fn delete(rig: &Rig, account: AccountId, id: KeywordId) -> bool {
-    rig.store().keyword_delete(account, id).await.expect("answered")
+    rig.store().keyword_delete(account, id, Any).await.expect("answered")
 }
 
 async fn listed(rig: &Rig, account: AccountId, limit: u32) -> Vec<Keyword> {
@@ -129,7 +131,7 @@ scenarios! { Keyword;
         let pasta = rig.keyword(&account, "pasta", None, Some(kept.id)).await;
         let refused = rig.change_keyword(&pizza, patch(), Some(Some(others.id))).await;
         assert_eq!(refusal_of(refused), KeywordRefused::NoSuchList(others.id));
-        assert!(rig.store().list_delete(account.id, list.id).await.expect("removed"));
+        assert!(rig.store().list_delete(account.id, list.id, Any).await.expect("removed"));
         let cleared = Keyword { add_to_list_id: None, ..pizza };
         assert_eq!(rig.keyword_now(account.id, cleared.id).await, Some(cleared));
         assert_eq!(rig.keyword_now(account.id, pasta.id).await, Some(pasta));
@@ -184,7 +186,7 @@ scenarios! { Keyword;
             rig.race_each(plans, move |store, plan| async move {
                 match plan {
                     Some(plan) => drop(done(store.keyword_save(plan, None).await)),
-                    None => drop(store.list_delete(owner, id).await.expect("removed")),
+                    None => drop(store.list_delete(owner, id, Any).await.expect("removed")),
                 }
             });
             let all = listed(rig, account.id, 100).await;

@@ -5,6 +5,7 @@ use sms_core::contact::{Contact, ContactFields, ContactFilter, ContactInput, Cus
 use sms_core::ids::ContactId;
 use sms_core::list::{ContactList, ListChange};
 use sms_core::page::{Cursor, Page};
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{millis, named, page, read_all, refusal_of};
@@ -100,7 +101,7 @@ scenarios! { List;
             ListChange::default(),
         ] {
             let now = rig.advance(millis(5));
-            expected = change.clone().apply(expected, now);
+            expected = change.clone().apply(expected, now).expect("any version");
             let updated = rig.store().list_update(account.id, list.id, change, now).await;
             assert_eq!(updated.expect("changed").as_ref(), Some(&expected));
             assert_eq!(rig.list_now(&list).await.as_ref(), Some(&expected));
@@ -148,8 +149,8 @@ scenarios! { List;
         rig.join(&list, &[], &[1, 2]).await;
         let members = rig.members(&list).await;
         rig.join(&other, &ids(&members), &[]).await;
-        assert!(rig.store().list_delete(account.id, list.id).await.expect("removed"));
-        assert!(!rig.store().list_delete(account.id, list.id).await.expect("answered"));
+        assert!(rig.store().list_delete(account.id, list.id, Any).await.expect("removed"));
+        assert!(!rig.store().list_delete(account.id, list.id, Any).await.expect("answered"));
         assert_eq!(rig.list_now(&list).await, None);
         assert_eq!(rig.members(&list).await, []);
         assert_eq!(rig.members(&other).await, members);
@@ -175,7 +176,7 @@ scenarios! { List;
         let refused = refusal_of(store.list_join(rig.join_plan(&foreign, &[], &[2])).await);
         assert_eq!(refused, BookRefused::NoSuchList(list.id));
         assert!(!store.list_leave(other.id, list.id, member.id).await.expect("answered"));
-        assert!(!store.list_delete(other.id, list.id).await.expect("answered"));
+        assert!(!store.list_delete(other.id, list.id, Any).await.expect("answered"));
         assert_eq!(portion(rig, &foreign, None, 10).await, []);
         let filter = ContactFilter { list_id: Some(list.id), search: None };
         assert_eq!(rig.contacts(other.id, &filter).await, []);
@@ -220,6 +221,7 @@ scenarios! { List;
                     let plan = sms_core::contact::book::RemovePlan {
                         account: contact.account,
                         id: contact.id,
+                        if_version: Any,
                     };
                     // Another may have removed it before.
                     let _ = store.contact_delete(plan).await;
@@ -240,10 +242,12 @@ scenarios! { List;
         let acts: Vec<_> = plans.chain([None]).collect();
         let (account_id, list_id) = (account.id, list.id);
         rig.race_each(acts, move |store, act| async move {
-            match act {
+            if let Some(plan) = act {
                 // One that comes too late is refused.
-                Some(plan) => drop(store.list_join(plan).await),
-                None => assert!(store.list_delete(account_id, list_id).await.expect("removed")),
+                drop(store.list_join(plan).await);
+            } else {
+                let removed = store.list_delete(account_id, list_id, Any).await;
+                assert!(removed.expect("removed"));
             }
         });
         assert_eq!(rig.members(&list).await, []);

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::release::AddPlan;
-use sms_core::number::store::NumberCreated;
+use sms_core::number::store::{CheckedIn, NumberCreated, NumbersWanted};
 use sms_core::number::{Holder, Number};
+use sms_core::phone::E164;
 use sms_core::route::RouteName;
 
 use crate::Rig;
@@ -19,12 +20,18 @@ async fn create(rig: &Rig, number: &Number) -> NumberCreated {
 }
 
 async fn list(rig: &Rig) -> Vec<Number> {
-    rig.store().number_list().await.expect("read")
+    rig.store().number_list(NumbersWanted::All).await.expect("read")
 }
 
 async fn usable(rig: &Rig, account: AccountId) -> BTreeSet<NumberId> {
-    let numbers = rig.store().numbers_for(account).await.expect("read");
+    let numbers = rig.store().number_list(NumbersWanted::UsableBy(account)).await.expect("read");
     numbers.iter().map(|number| number.id).collect()
+}
+
+/// Has the gateway of a number check in, which so many numbers have.
+async fn check_in(rig: &Rig, id: NumberId, numbers: usize) {
+    let found = rig.store().number_check_in(CheckedIn::Number(id), rig.now()).await;
+    assert_eq!(found.expect("answered"), numbers);
 }
 
 scenarios! { Number;
@@ -45,21 +52,41 @@ scenarios! { Number;
     /// A number is found by the number that people know, as it is then, and by no other.
     async fn a_number_is_found_by_its_phone_number(rig: &Rig) {
         let account = rig.account(0).await;
-        let by_phone = async |n| rig.store().number_by_phone(person(n)).await.expect("read");
-        assert_eq!(by_phone(901).await, None);
+        let by_phone = async |n| {
+            rig.store().number_list(NumbersWanted::Phone(person(n))).await.expect("read")
+        };
+        assert_eq!(by_phone(901).await, []);
         let shared = rig.shared_number(person(901)).await;
         let held = Number {
             route: Some(RouteName::new("backup")),
             ..rig.new_number(person(902), Holder::Dedicated(account.id))
         };
         create(rig, &held).await;
-        assert_eq!((by_phone(901).await, by_phone(903).await), (Some(shared.clone()), None));
-        assert_eq!(by_phone(902).await, Some(held));
+        assert_eq!(by_phone(901).await, std::slice::from_ref(&shared));
+        assert_eq!(by_phone(903).await, []);
+        assert_eq!(by_phone(902).await, [held]);
         rig.release(&shared).await;
-        assert_eq!(by_phone(901).await, None);
+        assert_eq!(by_phone(901).await, []);
     }
 
-    /// A number exists once, whoever holds it; when it is removed it can be made again.
+    /// The store finds the operator's numbers among others, whichever account holds them.
+    async fn numbers_are_told_from_those_of_people(rig: &Rig) {
+        let account = rig.account(0).await;
+        rig.shared_number(person(901)).await;
+        rig.dedicated_number(person(902), &account).await;
+        let gone = rig.shared_number(person(903)).await;
+        rig.release(&gone).await;
+        let among = async |of: &[u16]| {
+            let phones: Vec<E164> = of.iter().map(|n| person(*n)).collect();
+            rig.store().numbers_among(&phones).await.expect("read")
+        };
+        let ours = BTreeSet::from([901, 902].map(person));
+        assert_eq!(among(&[904, 902, 903, 901, 902]).await, ours);
+        assert_eq!(among(&[904]).await, BTreeSet::new());
+        assert_eq!(among(&[]).await, BTreeSet::new());
+    }
+
+    /// A number exists once, whatever its holder; when it is removed it can be made again.
     async fn a_number_exists_once(rig: &Rig) {
         let account = rig.account(0).await;
         let first = rig.shared_number(our_number()).await;
@@ -106,7 +133,8 @@ scenarios! { Number;
             numbers.iter().rev().map(|number| number.is_online(rig.now())).collect::<Vec<_>>()
         };
         let check_in = async |routes| {
-            rig.store().numbers_check_in(routes, rig.now()).await.expect("checked in")
+            let behind = CheckedIn::Routes(routes);
+            rig.store().number_check_in(behind, rig.now()).await.expect("checked in")
         };
         assert_eq!(check_in(vec![Some(main.clone())]).await, 1);
         assert_eq!(online().await, [true, false, false]);
@@ -141,14 +169,16 @@ scenarios! { Number;
     /// The numbers that sends are planned from are those of now: added, seen and removed.
     async fn sends_are_planned_from_the_numbers_of_now(rig: &Rig) {
         let account = rig.account(0).await;
-        let usable = async || rig.store().numbers_for(account.id).await.expect("read");
+        let usable = async || {
+            rig.store().number_list(NumbersWanted::UsableBy(account.id)).await.expect("read")
+        };
         assert_eq!(usable().await, []);
         let shared = rig.shared_number(person(901)).await;
         assert_eq!(usable().await, std::slice::from_ref(&shared));
         let own = rig.dedicated_number(person(902), &account).await;
         assert_eq!(usable().await, [shared.clone(), own.clone()]);
         let now = rig.advance(millis(5));
-        assert!(rig.store().number_check_in(own.id, now).await.expect("kept"));
+        check_in(rig, own.id, 1).await;
         let seen = Number { checked_in_at: Some(now), ..own };
         assert_eq!(usable().await, [shared.clone(), seen.clone()]);
         rig.release(&shared).await;
@@ -172,10 +202,10 @@ scenarios! { Number;
         let other = rig.shared_number(person(902)).await;
         for _ in 0..2 {
             let now = rig.advance(millis(5));
-            assert!(rig.store().number_check_in(number.id, now).await.expect("kept"));
+            check_in(rig, number.id, 1).await;
             let seen = Number { checked_in_at: Some(now), ..number.clone() };
             assert_eq!(list(rig).await, [other.clone(), seen]);
         }
-        assert!(!rig.store().number_check_in(rig.id(), rig.now()).await.expect("answered"));
+        check_in(rig, rig.id(), 0).await;
     }
 }

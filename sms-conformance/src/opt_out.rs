@@ -205,6 +205,29 @@ scenarios! { OptOut;
         }
     }
 
+    /// Many opt-outs are added at once: those of numbers that have none, once each.
+    async fn many_opt_outs_are_added_and_earlier_ones_stay(rig: &Rig) {
+        let (account, other) = (rig.account(5).await, rig.account(5).await);
+        let first = rig.new_opt_out(1, Some("first"));
+        rig.add_opt_out(&account, &first).await;
+        rig.advance(millis(5));
+        let two = rig.new_opt_out(2, Some("brought along 🐦"));
+        let three = rig.new_opt_out(3, None);
+        let many = vec![rig.new_opt_out(1, Some("again")), two.clone(), three.clone()];
+        let store = rig.store();
+        let new = store.opt_outs_add(account.id, many.clone()).await.expect("written");
+        assert_eq!(new, [person(2), person(3)].into());
+        assert_eq!(all(rig, &account).await, [three, two, first]);
+        assert_eq!(all(rig, &other).await, []);
+        let plan = rig.plan(&account, &request([2]));
+        assert!(rig.accept(plan).await.is_err(), "who has opted out is not texted");
+        let again = store.opt_outs_add(account.id, many).await.expect("written");
+        assert!(again.is_empty());
+        let none = store.opt_outs_add(account.id, Vec::new()).await.expect("written");
+        assert!(none.is_empty());
+        assert!(store.opt_outs_add(rig.id(), vec![rig.new_opt_out(1, None)]).await.is_err());
+    }
+
     /// An opt-out needs an account that exists.
     async fn an_opt_out_needs_its_account(rig: &Rig) {
         let opt_out = rig.new_opt_out(1, None);

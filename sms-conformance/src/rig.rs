@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use sms_core::Sms;
 use sms_core::clock::{Clock, ManualClock};
 use sms_core::credits::Credits;
 use sms_core::dispatch::{HeldMessage, LeaseToken};
@@ -54,27 +55,27 @@ pub fn our_number() -> E164 {
     person(0)
 }
 
-/// So many credits.
+/// This many credits. Panics beyond [`Credits::MAX`].
 pub fn credits(amount: u64) -> Credits {
     Credits::new(amount).expect("an account can hold this much")
 }
 
-/// Milliseconds.
+/// A duration of this many milliseconds.
 pub const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Seconds.
+/// A duration of this many seconds.
 pub const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// Minutes.
+/// A duration of this many minutes.
 pub const fn minutes(count: u64) -> Duration {
     Duration::from_secs(count * 60)
 }
 
-/// Days.
+/// A duration of this many days of 24 hours.
 pub const fn days(count: u64) -> Duration {
     Duration::from_secs(count * 24 * 60 * 60)
 }
@@ -114,6 +115,12 @@ impl Rig {
         &self.store
     }
 
+    /// A service on the store, whose clock stands still at the present moment.
+    pub fn service(&self) -> Sms {
+        let clock = Arc::new(ManualClock::at(self.now()));
+        Sms::builder(Arc::clone(&self.store)).clock(clock).random(self.shared_random()).build()
+    }
+
     /// What runs the scenario.
     pub fn runner(&self) -> &Arc<dyn Runner> {
         &self.runner
@@ -139,7 +146,7 @@ impl Rig {
         self.ids.draw(self.now(), &*self.random)
     }
 
-    /// A fresh id.
+    /// One fresh id of this kind.
     pub fn id<K: Kind>(&self) -> Id<K> {
         self.ids().next()
     }
@@ -202,7 +209,7 @@ pub fn all_recorded<T>(answers: Vec<Result<T, StoreError>>) -> Vec<T> {
     answers.into_iter().map(|answer| answer.expect("it is recorded")).collect()
 }
 
-/// A page of so many things after `after`.
+/// A page of at most `limit` things after `after`.
 pub fn page(limit: u32, after: Option<Cursor>) -> PageRequest {
     PageRequest { limit: Limit::new(limit).expect("1 to 100"), after }
 }

@@ -3,9 +3,9 @@
 use sms_core::account::Account;
 use sms_core::ids::AccountId;
 use sms_core::page::{Page, PageRequest};
-use sms_core::sender_name::{
-    Decision, ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists,
-};
+use sms_core::sender_name::review::{Decision, ReviewPlan, ReviewRefused};
+use sms_core::sender_name::store::NamesWanted;
+use sms_core::sender_name::{ReviewStatus, SenderName, SenderNameExists};
 use sms_core::store::CommitError;
 
 use crate::Rig;
@@ -18,7 +18,7 @@ impl Rig {
         SenderName::requested(self.id(), account, value, purpose, self.now())
     }
 
-    /// Requests a name.
+    /// Requests a name, which is pending then.
     pub(crate) async fn sender_name(&self, account: &Account, value: &str) -> SenderName {
         let name = self.requested(account.id, value);
         done(self.store().sender_name_create(name.clone(), None).await).expect("the name is free");
@@ -43,11 +43,12 @@ impl Rig {
     }
 
     async fn sender_names(&self, account: AccountId) -> Vec<SenderName> {
-        self.store().sender_name_list(account).await.expect("read")
+        self.store().sender_name_list(account, NamesWanted::All).await.expect("read")
     }
 
     async fn approved_values(&self, account: AccountId) -> Vec<String> {
-        let names = self.store().sender_names_approved(account).await.expect("read");
+        let names =
+            self.store().sender_name_list(account, NamesWanted::Approved).await.expect("read");
         let mut values: Vec<String> = names.iter().map(|name| name.value.to_string()).collect();
         values.sort();
         values
@@ -83,7 +84,7 @@ scenarios! { SenderName;
     }
 
     /// A name that waits or is approved is not given twice, whatever its case; one that was
-    /// rejected may be asked for again; another account's stands in nobody's way.
+    /// rejected may be asked for again; another account's name is no obstacle.
     async fn a_name_exists_once_unless_it_was_rejected(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let ask = async |value: &str| {

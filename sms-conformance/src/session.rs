@@ -3,6 +3,7 @@
 use sms_core::account::Mode;
 use sms_core::account::api_key::ApiKey;
 use sms_core::session::{Holder, LASTS, OperatorHash, Session, SessionToken};
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::millis;
@@ -106,7 +107,7 @@ scenarios! { Session;
             rig.advance(millis(1));
         }
         let tidy = async |before, limit| {
-            rig.store().sessions_tidy(before, limit).await.expect("tidied")
+            rig.store().tidy(Chore::Sessions { before }, limit).await.expect("tidied")
         };
         let third = sessions[2].created_at.plus(LASTS);
         assert_eq!(tidy(sessions[0].expires_at, 10).await, 0, "it ends at that moment");

@@ -1,4 +1,4 @@
-//! Statistics: exact over any period, whatever happened, whoever adds up meanwhile.
+//! Statistics: exact over any period, whatever happened, and while totals are folded.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use sms_core::random::SplitMix;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::statistics::{Counted, Counts, Period};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Chore;
 
 use super::rig::Hand;
 use crate::Rig;
@@ -232,7 +233,7 @@ scenarios! { Statistics;
         let id = account.id;
         let seen = rig.race_each(0..12, move |store, n| async move {
             if n % 2 == 0 {
-                store.statistics_fold(15).await.expect("added");
+                store.tidy(Chore::Statistics, 15).await.expect("added");
             }
             store.statistics_within(id, &[period]).await.expect("read")[0]
         });
@@ -271,7 +272,7 @@ scenarios! { Statistics;
             let store = rig.store().clone();
             all.push(async move { drop(store.send_accept(vec![send]).await) }.boxed());
             let store = rig.store().clone();
-            all.push(async move { drop(store.statistics_fold(9).await) }.boxed());
+            all.push(async move { drop(store.tidy(Chore::Statistics, 9).await) }.boxed());
         }
         rig.race(all);
         for account in &accounts {

@@ -1,10 +1,11 @@
 //! What goes to the browser for a handler's outcome.
 
 use bytes::Bytes;
+use futures_util::stream::iter;
 use maud::{Markup, html};
-use poem::Response;
 use poem::http::header::{CONTENT_DISPOSITION, LOCATION};
-use poem::http::{HeaderValue, StatusCode};
+use poem::http::{HeaderValue, Method, StatusCode};
+use poem::{Body, Response};
 use sms_core::Error;
 use sms_core::error::causes;
 use sms_core::store::StoreError;
@@ -27,6 +28,9 @@ impl Place {
     pub async fn answer(&self, visit: Visit, body: Bytes) -> Response {
         let mut visit = visit;
         visit.page = page_at(visit.uri.path()).to_owned();
+        if *self.method() == Method::POST {
+            visit.address = Some(address_after_form(&visit));
+        }
         let mut shown = visit.clone();
         let outcome = self.outcome(visit, &body).await;
         if !matches!(outcome, Ok(Reply::Moved(_) | Reply::Fragment(_) | Reply::File(_))) {
@@ -39,6 +43,15 @@ impl Place {
     }
 }
 
+/// The page that the form was on, with its filters, or the one above.
+fn address_after_form(visit: &Visit) -> String {
+    if visit.page == visit.uri.path() {
+        visit.queries().address(&visit.page, "said", None)
+    } else {
+        visit.page.clone()
+    }
+}
+
 fn replied(visit: &Visit, reply: Reply) -> Response {
     match reply {
         Reply::Page(page) => page_with(StatusCode::OK, visit, &page),
@@ -47,10 +60,10 @@ fn replied(visit: &Visit, reply: Reply) -> Response {
         Reply::Fragment(markup) => {
             Response::builder().content_type(HTML).body(markup.into_string())
         }
-        Reply::File(Download { name, content_type, bytes }) => Response::builder()
+        Reply::File(Download { name, content_type, pieces }) => Response::builder()
             .content_type(content_type)
             .header(CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", plain(&name)))
-            .body(bytes),
+            .body(Body::from_bytes_stream(iter(pieces))),
     }
 }
 

@@ -9,7 +9,7 @@ pub struct File {
     pub content_type: &'static str,
     /// The hash of its content, in hexadecimal digits.
     pub hash: String,
-    /// Its content.
+    /// Its content, without compression; the hash is that of these bytes.
     pub plain: Bytes,
     /// Its content, compressed with gzip; `None` if it is only served plain.
     pub gzip: Option<Bytes>,

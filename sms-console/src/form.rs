@@ -5,7 +5,7 @@ use form_urlencoded::parse;
 use sms_core::Error;
 
 pub use crate::multipart::SentFile;
-use crate::multipart::{self, Parts};
+use crate::multipart::{self, MOST_FIELDS, Parts};
 
 /// The fields of a form, in their order.
 ///
@@ -19,9 +19,9 @@ pub struct Form {
 /// Whether a box was ticked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// It was.
+    /// The box was in the form, so it was ticked.
     Yes,
-    /// It was not.
+    /// The box was not in the form: browsers leave out those that are not ticked.
     No,
 }
 
@@ -30,10 +30,11 @@ pub enum Choice {
 pub struct FieldTroubles(Vec<(String, String)>);
 
 impl Form {
-    /// Reads the body of a form; `None` if it is no text.
+    /// Reads the body of a form; `None` if it is no text, or has more than 10,000 fields.
     pub fn read(body: &[u8]) -> Option<Self> {
         std::str::from_utf8(body).ok()?;
-        Some(Self { fields: parse(body).into_owned().collect(), files: Vec::new() })
+        let fields: Vec<_> = parse(body).into_owned().take(MOST_FIELDS + 1).collect();
+        (fields.len() <= MOST_FIELDS).then_some(Self { fields, files: Vec::new() })
     }
 
     /// Reads the body of a form that may bring files; `None` if it cannot be read.
@@ -43,6 +44,11 @@ impl Form {
         }
         let Parts { fields, files } = multipart::parts_of(body).await?;
         Some(Self { fields, files })
+    }
+
+    /// A form with these fields.
+    pub(crate) fn of_fields(fields: Vec<(String, String)>) -> Self {
+        Self { fields, files: Vec::new() }
     }
 
     /// The file that a field brought; `None` if none was chosen.
@@ -109,7 +115,7 @@ impl Choice {
 }
 
 impl FieldTroubles {
-    /// Nothing is wrong.
+    /// No field is wrong: the form is shown for the first time.
     pub fn none() -> Self {
         Self::default()
     }
@@ -143,6 +149,32 @@ impl FieldTroubles {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// What people call a field of the service.
+pub fn label_of(field: &str) -> String {
+    let name = field.strip_prefix("settings.").unwrap_or(field);
+    let name = name.split(['.', '[']).next().unwrap_or_default();
+    let words = match name {
+        "to" | "phones" => "Numbers",
+        "contact_ids" => "Contacts",
+        "list_id" | "add_to_list_id" => "List",
+        "body" => "Message",
+        "schedule_at" => "Send at",
+        "template_id" => "Template",
+        "append_opt_out" => "Opt-out line",
+        "sender" => "Send from",
+        "url" => "Address",
+        "phone" | "phone_number" => "Number",
+        "custom" => "Custom fields",
+        "description" => "About",
+        "enabled" => "On or off",
+        "quiet_hours_start" => "Quiet hours begin",
+        "quiet_hours_end" => "Quiet hours end",
+        "ignore_quiet_hours" => "Send during quiet hours",
+        other => return sentence(&other.replace('_', " ")).trim_end_matches('.').to_owned(),
+    };
+    words.to_owned()
 }
 
 /// Whether a trouble with `path` is shown at `field`.
@@ -179,6 +211,18 @@ mod tests {
     }
 
     #[test]
+    fn fields_have_the_names_that_people_see() {
+        for (field, words) in [
+            ("schedule_at", "Send at"),
+            ("custom.town", "Custom fields"),
+            ("contact_ids[3]", "Contacts"),
+            ("client_ref", "Client ref"),
+        ] {
+            assert_eq!(label_of(field), words);
+        }
+    }
+
+    #[test]
     fn the_words_of_an_error_belong_to_its_field() {
         let error =
             Error::invalid("fields.town", "too_long", "town must have at most 5 characters");
@@ -208,6 +252,15 @@ mod tests {
         assert_eq!(form.file("file"), Some(&file));
         assert_eq!((form.file("none"), form.file("other")), (None, None));
         assert_eq!(read_any("csrf=abc").unwrap().text("csrf"), "abc");
+    }
+
+    #[test]
+    fn a_form_has_at_most_10_000_fields() {
+        let of = |count| Form::read("a&".repeat(count).as_bytes());
+        assert!(of(MOST_FIELDS).is_some() && of(MOST_FIELDS + 1).is_none());
+        let part = "--x1\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n";
+        let of = |count| read_any(&format!("{}--x1--\r\n", part.repeat(count)));
+        assert!(of(MOST_FIELDS).is_some() && of(MOST_FIELDS + 1).is_none());
     }
 
     #[test]

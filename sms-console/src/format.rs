@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use maud::{Markup, html};
+use sms_core::originator::Originator;
 use sms_core::phone::E164;
 use sms_core::time::{Timestamp, london};
 
@@ -24,6 +25,11 @@ pub fn phone(number: &str) -> String {
 /// A number as people write it.
 pub fn number(number: E164) -> String {
     phone(&number.to_string())
+}
+
+/// A number as people write it, or a short code or a name as it came.
+pub fn party(party: &Originator) -> String {
+    party.name().map_or_else(|| number(party.number()), str::to_owned)
 }
 
 /// A count with commas: 1,234,567.
@@ -69,12 +75,6 @@ pub fn worded(word: &str) -> String {
     let text = word.replace('_', " ");
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-/// First and last name; empty if there is neither.
-pub fn full_name(first: Option<&str>, last: Option<&str>) -> String {
-    let names: Vec<&str> = [first, last].into_iter().flatten().collect();
-    names.join(" ")
 }
 
 /// The whole date and time in words.

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 use sms_core::account::Mode;
 use sms_core::event::EventType;
 
-use crate::navigation::{ACCOUNT, Group, OPERATOR};
+use crate::navigation::{ACCOUNT, Group, Item, OPERATOR, Server};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::submit;
 use crate::part::icon::Icon;
@@ -32,7 +32,7 @@ const MODULES: &[&str] = &[
     "typed.js",
 ];
 
-/// The document of a page. Whoever is signed in sees the navigation beside it.
+/// The document of a page. A page for a signed-in person has the navigation beside it.
 pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
     let folder = &*visit.desk.folder;
     let theme = Some(visit.theme).filter(|theme| *theme != Theme::System).map(Theme::as_str);
@@ -43,7 +43,7 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (page.title) " · SMS console" }
+                title { (unread_before(visit.unread)) (page.title) " · SMS console" }
                 link rel="icon" href={ (folder) "/icon.svg" } type="image/svg+xml";
                 @for sheet in ["console", "components", "pages"] {
                     link rel="stylesheet" href={ (folder) "/" (sheet) ".css" };
@@ -53,7 +53,7 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
                 }
             }
             body data-owner=[owner(&visit.session)] data-events=[events(&visit.session)]
-                data-address=[address(visit)] {
+                data-address=[visit.address.as_deref()] {
                 @match &visit.session {
                     Session::Nobody => {
                         main #main tabindex="-1" { (page.content) }
@@ -66,20 +66,14 @@ pub(crate) fn document(visit: &Visit, page: &Page) -> Markup {
     }
 }
 
-/// The events that the server tells a page as they happen; the operator has none.
+/// The events that the server streams to a page as they happen; the operator has none.
 fn events(session: &Session) -> Option<String> {
     let Session::Account(_) = session else { return None };
     Some(EventType::SUBSCRIBABLE.map(EventType::as_str).join(" "))
 }
 
-/// The address of a page that is the answer to a form, if that is at an address without a page: a
-/// reload then asks for the page, and does not send the form again.
-fn address(visit: &Visit) -> Option<&str> {
-    Some(&*visit.page).filter(|page| *page != visit.uri.path())
-}
-
 /// Identifies who the page belongs to. Only tabs of the same owner share a stream of events; a page
-/// reloads when somebody else signs in.
+/// reloads when another person signs in.
 fn owner(session: &Session) -> Option<String> {
     match session {
         Session::Account(person) => Some(format!("{}/{}", person.account.id, person.mode.as_str())),
@@ -129,7 +123,7 @@ fn side(visit: &Visit) -> Markup {
                     aria-controls="side-body" aria-expanded="false" { (Icon::Menu) "Menu" }
             }
             div.side-body #side-body {
-                (navigation(groups, visit.uri.path(), visit.unread))
+                (navigation(groups, visit))
                 div.side-foot {
                     (theme_form(visit, page_at(visit.uri.path())))
                     form method="post" action="/console/sign-out" {
@@ -153,7 +147,12 @@ fn whose(session: &Session) -> Markup {
     }
 }
 
-fn navigation(groups: &[Group], path: &str, unread: u64) -> Markup {
+fn navigation(groups: &[Group], visit: &Visit) -> Markup {
+    let (path, unread) = (visit.uri.path(), visit.unread);
+    let is_here = |item: &&Item| match item.on {
+        Server::Any => true,
+        Server::Sandbox => visit.desk.sandbox.is_some(),
+    };
     html! {
         nav aria-label="Pages" {
             @for group in groups {
@@ -161,7 +160,7 @@ fn navigation(groups: &[Group], path: &str, unread: u64) -> Markup {
                     div.nav-title { (group.title) }
                 }
                 ul.nav-group aria-label=[Some(group.title).filter(|title| !title.is_empty())] {
-                    @for item in group.items {
+                    @for item in group.items.iter().filter(is_here) {
                         li {
                             a.nav-link href=(item.href)
                                 aria-current=[item.is_current(path).then_some("page")] {
@@ -176,11 +175,21 @@ fn navigation(groups: &[Group], path: &str, unread: u64) -> Markup {
     }
 }
 
-/// How many messages nobody has read, beside the name of the inbox.
+/// The number of unread messages, before the name of a page in its tab.
+fn unread_before(unread: u64) -> String {
+    if unread > 0 { format!("({}) ", shown_count(unread)) } else { String::new() }
+}
+
+fn shown_count(unread: u64) -> String {
+    if unread > 99 { "99+".to_owned() } else { unread.to_string() }
+}
+
+/// The number of unread messages, beside the name of the inbox.
 fn unread_count(unread: u64) -> Markup {
-    let shown = if unread > 99 { "99+".to_owned() } else { unread.to_string() };
+    let shown = shown_count(unread);
     html! {
-        span.nav-count #nav-unread data-live="60" data-on="message.received" {
+        span.nav-count #nav-unread data-live="60" data-on="message.received"
+            data-title=(unread_before(unread)) {
             @if unread > 0 {
                 (badge(&shown, Tone::Accent))
                 span.unseen { " unread" }

@@ -11,10 +11,9 @@
 //!
 //! # Files
 //!
-//! [`Assets`] are the files that pages load: those in the program, or those of a folder while
-//! somebody works on them. Pages name the folder of these files, which has the hash of their
-//! contents in its name. So a browser may keep them for ever, and never mixes the files of two
-//! versions.
+//! [`Assets`] are the files that pages load: those in the program, or those of a folder during
+//! development. Pages name the folder of these files, which has the hash of their contents in its
+//! name. So a browser may keep them for ever, and never mixes the files of two versions.
 
 #![deny(missing_docs)]
 
@@ -29,6 +28,7 @@ pub mod format;
 pub mod frame;
 mod key;
 mod kind;
+mod meanwhile;
 mod multipart;
 pub mod navigation;
 mod operator;

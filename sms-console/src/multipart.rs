@@ -7,12 +7,15 @@ use bytes::Bytes;
 use futures_util::stream::once;
 use multer::Multipart;
 
+/// The most fields and files of a form: a few bytes of one take many in memory.
+pub(crate) const MOST_FIELDS: usize = 10_000;
+
 /// A file that a form brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentFile {
     /// Its name where it came from.
     pub name: String,
-    /// Its content.
+    /// Its content, read in full.
     pub bytes: Bytes,
 }
 
@@ -37,6 +40,9 @@ pub(crate) async fn parts_of(body: &Bytes) -> Option<Parts> {
     let mut multipart = Multipart::new(bytes, boundary);
     let mut parts = Parts::default();
     while let Some(field) = multipart.next_field().await.ok()? {
+        if parts.fields.len() + parts.files.len() == MOST_FIELDS {
+            return None;
+        }
         let name = field.name()?.to_owned();
         match field.file_name().map(str::to_owned) {
             Some(file) => {

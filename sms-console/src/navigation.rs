@@ -15,10 +15,23 @@ pub(crate) struct Item {
     pub text: &'static str,
     pub href: &'static str,
     pub icon: Icon,
+    pub on: Server,
+}
+
+/// On which servers a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    Any,
+    Sandbox,
 }
 
 const fn item(text: &'static str, href: &'static str, icon: Icon) -> Item {
-    Item { text, href, icon }
+    Item { text, href, icon, on: Server::Any }
+}
+
+const fn in_sandbox(mut item: Item) -> Item {
+    item.on = Server::Sandbox;
+    item
 }
 
 /// What people of an account see.
@@ -62,7 +75,7 @@ pub(crate) const OPERATOR: &[Group] = &[Group {
         item("Numbers", "/console/operator/numbers", Icon::Numbers),
         item("Unrouted messages", "/console/operator/unrouted", Icon::Unrouted),
         item("Routes", "/console/operator/routes", Icon::Routes),
-        item("Sandbox", "/console/operator/sandbox", Icon::Sandbox),
+        in_sandbox(item("Sandbox", "/console/operator/sandbox", Icon::Sandbox)),
     ],
 }];
 

@@ -11,6 +11,7 @@ pub mod dialog;
 pub mod field;
 pub mod filters;
 pub mod form;
+pub mod gaps;
 pub mod head;
 pub mod icon;
 pub mod notice;

@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A page.
+    /// A page, which is asked for with GET.
     pub fn get(pattern: &'static str, handler: Handler) -> Self {
         Self { method: Method::GET, pattern, handler, most_bytes: None, most_time: None }
     }
@@ -38,7 +38,7 @@ impl Place {
         Self { method: Method::POST, pattern, handler, most_bytes: None, most_time: None }
     }
 
-    /// Takes forms of up to so many bytes.
+    /// Accepts forms of up to this many bytes.
     #[must_use]
     pub fn most_bytes(mut self, bytes: usize) -> Self {
         self.most_bytes = Some(bytes);
@@ -52,7 +52,7 @@ impl Place {
         self
     }
 
-    /// The method.
+    /// GET for a page, POST for what a form does.
     pub fn method(&self) -> &Method {
         &self.method
     }
@@ -118,7 +118,7 @@ where
     })
 }
 
-/// For the operator.
+/// For the operator: refused to the session of an account, and without a session.
 pub fn operator<F, A>(handler: F) -> Handler
 where
     F: Fn(OperatorVisit) -> A + Send + Sync + 'static,

@@ -15,6 +15,7 @@ pub fn places() -> Vec<Place> {
         account::campaign::places(),
         account::campaign_draft::places(),
         account::campaign_launch::places(),
+        account::campaign_try::places(),
         account::campaigns::places(),
         account::compose::places(),
         account::contact::places(),

@@ -38,27 +38,29 @@ pub struct Page {
 pub(crate) enum Width {
     /// As much as lines of text want.
     Column,
-    /// All of it.
+    /// All of it, for tables and for pages of several parts.
     Whole,
 }
 
 /// A file to keep.
-#[derive(Debug)]
 pub struct Download {
-    /// Its name.
+    /// The name under which the browser saves it.
     pub name: String,
     /// The value of `Content-Type`.
     pub content_type: &'static str,
-    /// Its content.
-    pub bytes: Bytes,
+    /// Its content, made piece by piece as the browser takes it.
+    pub pieces: Pieces,
 }
+
+/// The content of a file in pieces. One that breaks off ends with an error.
+pub type Pieces = Box<dyn Iterator<Item = std::io::Result<Bytes>> + Send>;
 
 /// Why a handler has no answer. It becomes a page that says so.
 #[derive(Debug)]
 pub enum Trouble {
-    /// Nobody is signed in, or the session is over.
+    /// There is no session, or it is over.
     SignedOut,
-    /// The page is for the operator, or for an account, and somebody else is signed in.
+    /// The page is for the operator, or for an account, and the session is another one.
     OtherSession,
     /// There is no such page, or no such thing in this account.
     NotFound,
@@ -68,6 +70,15 @@ pub enum Trouble {
     BadForm(&'static str),
     /// The service did not execute the request.
     Core(Error),
+}
+
+/// Shows nothing of its content.
+impl std::fmt::Debug for Download {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, content_type, pieces: _ } = self;
+        let mut shown = f.debug_struct("Download");
+        shown.field("name", name).field("content_type", content_type).finish_non_exhaustive()
+    }
 }
 
 impl Page {

@@ -10,7 +10,7 @@ macro_rules! said {
         }
 
         impl Said {
-            /// All of them.
+            /// Every sentence, in alphabetical order.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
             /// How addresses name it.
@@ -18,7 +18,7 @@ macro_rules! said {
                 match self { $(Self::$name => $key,)+ }
             }
 
-            /// What people read.
+            /// The sentence as people read it, with its full stop.
             pub fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)+ }
             }
@@ -70,6 +70,7 @@ said! {
     TemplateDeleted = "template-deleted": "The template is deleted.",
     TemplateSaved = "template-saved": "The template is saved.",
     TimePassed = "time-passed": "Time has passed, and everything that fell due was done.",
+    TriedDraft = "tried-draft": "It is on its way to your phone.",
 }
 
 impl Said {

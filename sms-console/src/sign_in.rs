@@ -16,7 +16,7 @@ use crate::way_back::SIGN_IN;
 /// What the page says besides its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// Nothing.
+    /// Nothing: the person has not tried yet.
     Asked,
     /// The key was wrong.
     WrongKey,

@@ -20,7 +20,7 @@ use crate::sandbox::SandboxClock;
 /// What every page may use. A server has one.
 #[derive(Debug, Clone)]
 pub struct Desk {
-    /// The service.
+    /// The service of this server.
     pub sms: Sms,
     /// The path of the folder with the files of this version.
     pub folder: Arc<str>,
@@ -33,7 +33,7 @@ pub struct Desk {
 /// A request to a page.
 #[derive(Debug, Clone)]
 pub struct Visit {
-    /// The address.
+    /// The address that was asked for, with its query.
     pub uri: Uri,
     /// What the pattern of the path leaves open.
     pub params: Params,
@@ -41,14 +41,17 @@ pub struct Visit {
     pub session: Session,
     /// What every page may use.
     pub desk: Desk,
-    /// The service.
+    /// The service of the desk.
     pub sms: Sms,
     /// Which colours the person has chosen on this device.
     pub theme: Theme,
     /// The path of the page. The answer to a form may be at an address that takes only forms; then
     /// this is the page above it.
     pub(crate) page: String,
-    /// How many messages nobody has read; the navigation says so.
+    /// The address that a browser shows with the answer to a form. A reload, or a step back to it,
+    /// then asks for this page: the form is not sent again. `None` for a page that was asked for.
+    pub(crate) address: Option<String>,
+    /// The number of unread messages, which the navigation shows.
     pub(crate) unread: u64,
     query: Query,
     form: Form,
@@ -63,9 +66,9 @@ pub struct Params(Vec<(&'static str, String)>);
 pub enum Session {
     /// Somebody of an account.
     Account(Arc<Person>),
-    /// The operator.
+    /// The operator, who signed in with the operator's token.
     Operator(Arc<OperatorPerson>),
-    /// Nobody.
+    /// There is no session, or it has ended.
     Nobody,
 }
 
@@ -81,7 +84,7 @@ pub struct Person {
     pub csrf: String,
 }
 
-/// The operator.
+/// A person who signed in with the operator's token.
 pub struct OperatorPerson {
     /// What belongs to the operator.
     pub operator: Operator,
@@ -95,9 +98,9 @@ pub enum Theme {
     /// Those of the system.
     #[default]
     System,
-    /// Light ones.
+    /// Light ones, whatever the system has.
     Light,
-    /// Dark ones.
+    /// Dark ones, whatever the system has.
     Dark,
 }
 
@@ -105,7 +108,7 @@ pub enum Theme {
 #[derive(Debug, Clone)]
 pub struct AccountVisit {
     visit: Visit,
-    /// Who sent it.
+    /// The person who sent it, with the handle on their account.
     pub person: Arc<Person>,
 }
 
@@ -113,17 +116,18 @@ pub struct AccountVisit {
 #[derive(Debug, Clone)]
 pub struct OperatorVisit {
     visit: Visit,
-    /// Who sent it.
+    /// The person who sent it, with the operator's handle.
     pub person: Arc<OperatorPerson>,
 }
 
 impl Visit {
-    /// A request to `uri` by whoever is signed in.
+    /// A request to `uri` in this session.
     pub fn new(desk: Desk, uri: Uri, session: Session) -> Self {
         let query = Query::of(uri.query().unwrap_or_default());
         let (sms, page) = (desk.sms.clone(), uri.path().to_owned());
         let (params, theme, form) = (Params::default(), Theme::default(), Form::default());
-        Self { uri, params, session, desk, sms, theme, page, unread: 0, query, form }
+        let (address, unread) = (None, 0);
+        Self { uri, params, session, desk, sms, theme, page, address, unread, query, form }
     }
 
     /// Adds the parameters of the path.
@@ -161,7 +165,7 @@ impl Visit {
         self.query.get(name)
     }
 
-    /// All query parameters.
+    /// All query parameters of the address.
     pub fn queries(&self) -> &Query {
         &self.query
     }
@@ -171,7 +175,7 @@ impl Visit {
         ready(Ok(self.form.clone()))
     }
 
-    /// The service's time.
+    /// The service's time, which a sandbox may have moved.
     pub fn now(&self) -> Timestamp {
         self.sms.now()
     }
@@ -278,7 +282,7 @@ impl Theme {
     }
 }
 
-/// Hides the token.
+/// Hides the token of the session's forms.
 impl fmt::Debug for Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { handle: _, account, mode, csrf: _ } = self;
@@ -287,7 +291,7 @@ impl fmt::Debug for Person {
     }
 }
 
-/// Hides the token.
+/// Hides the token of the session's forms.
 impl fmt::Debug for OperatorPerson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OperatorPerson")

@@ -1,4 +1,4 @@
-//! The way to the page for signing in, and back to where somebody wanted to go.
+//! The way to the page for signing in, and back to the page that was asked for.
 
 use poem::http::Uri;
 
@@ -13,7 +13,7 @@ pub fn address(uri: &Uri) -> String {
     Query::default().address(SIGN_IN, "next", back(uri).as_deref())
 }
 
-/// The same for whoever was signed in until now: the page says that the session has ended.
+/// The same after a session: the page says that the session has ended.
 pub fn address_of_expired(uri: &Uri) -> String {
     let expired = Query::of("expired=1");
     expired.address(SIGN_IN, "next", back(uri).as_deref())

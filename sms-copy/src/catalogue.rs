@@ -11,11 +11,11 @@ use crate::value::Kind;
 pub struct Column {
     /// Its name in the catalogue.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of all its values that are not null.
     pub kind: Kind,
 }
 
-/// A table.
+/// A table that every store has, under this name or its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     /// Its name in the catalogue.
@@ -41,7 +41,7 @@ macro_rules! tables {
 }
 
 /// All tables, in the order in which they are copied: what others refer to comes first.
-pub const TABLES: [Table; 30] = tables! {
+pub const TABLES: [Table; 31] = tables! {
     account {
         Id: id;
         Text: name status;
@@ -70,7 +70,7 @@ pub const TABLES: [Table; 30] = tables! {
         Bytes: fingerprint answer;
         Time: accepted_at;
         Id: batch_id;
-        Json: rejected;
+        Json: rejected gaps;
         Whole: credits balance;
     }
     message {
@@ -105,6 +105,7 @@ pub const TABLES: [Table; 30] = tables! {
         Whole: total;
         Text: report;
         Time: at;
+        Text: numbers;
     }
     last_contacted {
         Whole: number person;
@@ -169,6 +170,11 @@ pub const TABLES: [Table; 30] = tables! {
         Whole: match_count;
         Time: last_matched_at created_at updated_at;
     }
+    reply_count {
+        // The counts of all keywords of an account have the keyword 0.
+        Id: account keyword;
+        Text: replies;
+    }
     sender_name {
         Id: id account;
         Text: value folded purpose status reason;
@@ -188,11 +194,12 @@ pub const TABLES: [Table; 30] = tables! {
         Time: at;
     }
     inbound_segment {
-        Whole: to_number from_number reference total;
+        Whole: to_number from_number reference total nth;
         Flag: is_joined;
         Json: parts;
         Text: route;
         Time: first_at;
+        Text: from_name;
     }
     unrouted {
         Id: id;
@@ -200,6 +207,7 @@ pub const TABLES: [Table; 30] = tables! {
         Text: body encoding;
         Whole: segments;
         Time: received_at;
+        Text: from_name;
     }
     link {
         Id: account id;

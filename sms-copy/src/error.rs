@@ -33,7 +33,7 @@ pub enum CopyFailed {
          it, and start the copy again"
     )]
     InUse {
-        /// Which store.
+        /// The store that is in use.
         side: Side,
         /// How many connections there are.
         count: u64,
@@ -44,7 +44,7 @@ pub enum CopyFailed {
          keep other tables in another database", .unknown.join(", ")
     )]
     Unknown {
-        /// Which store.
+        /// The store that has them.
         side: Side,
         /// The tables and columns.
         unknown: Vec<String>,
@@ -75,7 +75,7 @@ pub enum CopyFailed {
          target; was the source in use? Copy again, into an empty database or a new file"
     )]
     RowsDiffer {
-        /// The table.
+        /// The name of the table in the catalogue.
         table: &'static str,
         /// How many rows the source has.
         source_rows: u64,
@@ -88,11 +88,11 @@ pub enum CopyFailed {
          {sum}"
     )]
     Unbalanced {
-        /// Which store.
+        /// The store whose ledger does not match.
         side: Side,
-        /// The account.
+        /// The id of the account: `acc_…`.
         account: String,
-        /// Its balance.
+        /// Its stored balance, in credits.
         balance: i64,
         /// The sum of its ledger.
         sum: i64,
@@ -103,12 +103,12 @@ pub enum CopyFailed {
          copy: please report this as a bug, and go on using the source"
     )]
     ListsDiffer {
-        /// What is listed.
+        /// The name of the list, as people call it.
         list: &'static str,
         /// The account, or "all".
         account: String,
     },
-    /// A store failed.
+    /// A store failed; the message shows all causes.
     #[error("{}", told(.0))]
     Store(#[from] StoreError),
 }

@@ -3,6 +3,7 @@
 
 use sms_core::account::Account;
 use sms_core::contact::ContactFilter;
+use sms_core::contact::store::CustomNamesWanted;
 use sms_core::conversation::{Conversation, ConversationFilter};
 use sms_core::credits::ledger::Entry;
 use sms_core::event::kinds::Kinds;
@@ -12,30 +13,33 @@ use sms_core::ids::AccountId;
 use sms_core::link::LinkFilter;
 use sms_core::message::filter::Search;
 use sms_core::message::{Message, MessageFilter, MessageStatus};
+use sms_core::number::store::NumbersWanted;
 use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
+use sms_core::sender_name::store::NamesWanted;
 use sms_core::statistics::Period;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::webhook::store::EndpointsWanted;
 
 use crate::catalogue::TABLES;
 use crate::error::{CopyFailed, Side};
 use crate::portable::Portable;
 use crate::progress::{Phase, Progress, Watch};
 
-/// Of so many conversations of each account, the newest ones, the newest messages are read too.
+/// How many conversations of each account, the newest ones, have their newest messages read too.
 const THREADS: usize = 1_000;
 /// The end of the time that statistics are compared for: the year 2100.
 const END: i64 = 4_102_444_800_000;
 
-/// What was compared.
+/// How much was compared without a difference.
 pub(crate) struct Compared {
     pub(crate) accounts: u64,
     pub(crate) items: u64,
 }
 
 struct Lists<'a> {
-    source: &'a dyn Store,
-    target: &'a dyn Store,
+    source: &'a dyn Reads,
+    target: &'a dyn Reads,
     watch: &'a mut dyn Watch,
     items: u64,
     total: u64,
@@ -64,7 +68,7 @@ pub(crate) async fn compare(
             store.sender_names_for_review(None, page).await
         })
         .await?;
-    lists.whole("numbers", all, async |store| store.number_list().await).await?;
+    lists.whole("numbers", all, async |store| store.number_list(NumbersWanted::All).await).await?;
     for account in &accounts {
         lists.of_account(account).await?;
         lists.of_messages(account.id).await?;
@@ -76,7 +80,7 @@ pub(crate) async fn compare(
 /// The newest messages that the filter accepts. Stores may end a page early where such messages are
 /// few, each at another place.
 async fn newest(
-    store: &dyn Store,
+    store: &dyn Reads,
     of: AccountId,
     filter: &MessageFilter,
 ) -> Result<Vec<Message>, StoreError> {
@@ -121,7 +125,7 @@ impl Lists<'_> {
         &mut self,
         list: &'static str,
         account: impl ToString,
-        read: impl AsyncFn(&dyn Store, PageRequest) -> Result<Page<T>, StoreError>,
+        read: impl AsyncFn(&dyn Reads, PageRequest) -> Result<Page<T>, StoreError>,
     ) -> Result<Vec<T>, CopyFailed> {
         let mut kept = Vec::new();
         self.each(list, account, read, |item| kept.push(item)).await?;
@@ -133,7 +137,7 @@ impl Lists<'_> {
         &mut self,
         list: &'static str,
         account: impl ToString,
-        read: impl AsyncFn(&dyn Store, PageRequest) -> Result<Page<T>, StoreError>,
+        read: impl AsyncFn(&dyn Reads, PageRequest) -> Result<Page<T>, StoreError>,
     ) -> Result<(), CopyFailed> {
         self.each(list, account, read, drop).await
     }
@@ -143,7 +147,7 @@ impl Lists<'_> {
         &mut self,
         list: &'static str,
         account: impl ToString,
-        read: impl AsyncFn(&dyn Store, PageRequest) -> Result<Page<T>, StoreError>,
+        read: impl AsyncFn(&dyn Reads, PageRequest) -> Result<Page<T>, StoreError>,
         mut item: impl FnMut(T),
     ) -> Result<(), CopyFailed> {
         let mut page = PageRequest::default().limit(Limit::EXPORT);
@@ -169,7 +173,7 @@ impl Lists<'_> {
         &mut self,
         list: &'static str,
         account: impl ToString,
-        read: impl AsyncFn(&dyn Store) -> Result<T, StoreError>,
+        read: impl AsyncFn(&dyn Reads) -> Result<T, StoreError>,
     ) -> Result<T, CopyFailed> {
         let ours = read(self.source).await?;
         if ours != read(self.target).await? {
@@ -189,9 +193,16 @@ impl Lists<'_> {
         let of = account.id;
         self.ledger(account).await?;
         self.whole("keys", of, async |store| store.api_key_list(of).await).await?;
-        self.whole("numbers", of, async |store| store.numbers_held(of).await).await?;
-        self.whole("sender names", of, async |store| store.sender_name_list(of).await).await?;
-        self.whole("custom fields", of, async |store| store.custom_names(of).await).await?;
+        self.whole("numbers", of, async |store| store.number_list(NumbersWanted::HeldBy(of)).await)
+            .await?;
+        self.whole("sender names", of, async |store| {
+            store.sender_name_list(of, NamesWanted::All).await
+        })
+        .await?;
+        self.whole("custom fields", of, async |store| {
+            store.custom_names(of, CustomNamesWanted::All).await
+        })
+        .await?;
         let any = ContactFilter::default();
         self.every("contacts", of, async |store, page| store.contact_list(of, &any, page).await)
             .await?;
@@ -212,8 +223,11 @@ impl Lists<'_> {
         let any = LinkFilter::default();
         self.every("links", of, async |store, page| store.link_list(of, any, page).await).await?;
         self.opt_outs(of).await?;
-        let endpoints =
-            self.whole("endpoints", of, async |store| store.endpoint_list(of).await).await?;
+        let endpoints = self
+            .whole("endpoints", of, async |store| {
+                store.endpoint_list(EndpointsWanted::Of(of)).await
+            })
+            .await?;
         for endpoint in endpoints {
             self.every("deliveries", of, async |store, page| {
                 store.delivery_list(of, endpoint.id, page).await
@@ -231,7 +245,7 @@ impl Lists<'_> {
     async fn ledger(&mut self, account: &Account) -> Result<(), CopyFailed> {
         let of = account.id;
         let mut sum = 0;
-        let read = async |store: &dyn Store, page| store.ledger_list(of, page).await;
+        let read = async |store: &dyn Reads, page| store.ledger_list(of, page).await;
         self.each("ledger", of, read, |entry: Entry| sum += entry.amount.get()).await?;
         // Both stores have read the same account and the same entries.
         let balance = account.balance.gain().get();
@@ -283,7 +297,7 @@ impl Lists<'_> {
         self.whole("unread messages", of, async |store| store.unread_total(of).await).await?;
         let any = ConversationFilter::default();
         let mut newest = Vec::new();
-        let read = async |store: &dyn Store, page| store.conversation_list(of, &any, page).await;
+        let read = async |store: &dyn Reads, page| store.conversation_list(of, &any, page).await;
         let keep = |conversation: Conversation| {
             if newest.len() < THREADS {
                 newest.push(conversation.number);

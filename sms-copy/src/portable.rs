@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use serde_json::Value as Json;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 
 use crate::catalogue::Table;
 use crate::value::Row;
@@ -58,7 +58,7 @@ impl Journal {
 #[async_trait]
 pub trait Portable: Send + Sync {
     /// The same store, to read its lists.
-    fn lists(&self) -> &dyn Store;
+    fn lists(&self) -> &dyn Reads;
 
     /// How many other programs of the platform use the data now.
     async fn other_programs(&self) -> Result<u64, StoreError>;

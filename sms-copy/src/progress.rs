@@ -1,4 +1,4 @@
-//! How far a copy has come, for whoever watches it.
+//! How far a copy has come, for a program or a person that watches it.
 
 /// What a copy is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

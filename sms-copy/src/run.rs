@@ -29,7 +29,7 @@ pub struct Copied {
     pub items: u64,
 }
 
-/// Copies everything from one store to another, or goes on with a copy that was interrupted, and
+/// Copies everything from one store to another, or continues a copy that was interrupted, and
 /// verifies it.
 ///
 /// # Errors
@@ -77,8 +77,8 @@ async fn refuse_unfit(side: Side, store: &dyn Portable) -> Result<(), CopyFailed
     Ok(())
 }
 
-/// What tells a source from another one, and from itself after a change: the number of rows of each
-/// table, and the accounts, whose balances and ledgers every send changes.
+/// What distinguishes a source from another one, and from itself after a change: the number of rows
+/// of each table, and the accounts, whose balances and ledgers every send changes.
 async fn mark(source: &dyn Portable, counts: &[u64]) -> Result<String, StoreError> {
     let mut mark = String::new();
     for (table, count) in TABLES.iter().zip(counts) {
@@ -152,7 +152,7 @@ fn at(source: &str, table: &str, place: Option<Place>) -> Journal {
     Journal { source: source.to_owned(), table: table.to_owned(), place }
 }
 
-/// Reads all rows of a table. `count` is told of each portion.
+/// Reads all rows of a table. `count` is called for each portion.
 async fn digest(
     store: &dyn Portable,
     table: &'static Table,

@@ -9,15 +9,15 @@ pub enum Kind {
     Id,
     /// A whole number; phone numbers are their digits.
     Whole,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch, UTC.
     Time,
-    /// Yes or no.
+    /// Yes or no, as stores write truth values.
     Flag,
     /// Text, also for values with a name in the API.
     Text,
     /// JSON. Stores may add or remove white space.
     Json,
-    /// Bytes.
+    /// Octets, which a copy does not interpret.
     Bytes,
     /// The history of a message.
     Timeline,
@@ -28,15 +28,15 @@ pub enum Kind {
 pub enum Value {
     /// No value, in a column of any kind.
     Null,
-    /// Of [`Kind::Id`].
+    /// A value of [`Kind::Id`], 128 bits.
     Id(u128),
     /// Of [`Kind::Whole`] and [`Kind::Time`].
     Whole(i64),
-    /// Of [`Kind::Flag`].
+    /// A value of [`Kind::Flag`].
     Flag(bool),
     /// Of [`Kind::Text`] and [`Kind::Json`].
     Text(String),
-    /// Of [`Kind::Bytes`].
+    /// A value of [`Kind::Bytes`].
     Bytes(Vec<u8>),
     /// Of [`Kind::Timeline`], oldest line first.
     Timeline(Vec<TimelineEntry>),

@@ -4,15 +4,15 @@ use crate::credits::Credits;
 use crate::ids::AccountId;
 use crate::setters::setters;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion, Version, Versioned};
 
 pub mod api_key;
-mod mode;
 pub mod settings;
-mod share;
+pub(crate) mod share;
 pub mod status;
 pub mod store;
 
-pub use mode::Mode;
+pub use crate::mode::Mode;
 pub use settings::{LocalTime, QuietHours, Settings};
 pub use share::{NotAShare, Share};
 pub use status::AccountStatus;
@@ -38,44 +38,68 @@ pub struct Account {
     pub updated_at: Timestamp,
 }
 
+/// What the operator sets, but not the balance.
+impl Versioned for Account {
+    const KIND: &'static str = "account";
+
+    fn version(&self) -> Version {
+        let Self { id, name, status, balance: _, settings, share, .. } = self;
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("name", [name]);
+            fields.add("status", [status.as_str()]);
+            settings.meaning(fields);
+            fields.add("share", [share.to_string()]);
+        })
+    }
+}
+
 /// A change of an account by the operator. `None` leaves a value as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountChange {
-    /// A new name.
+    /// The new name, for the operator: 1 to 200 characters.
     pub name: Option<String>,
-    /// A new status.
+    /// The new status. Messages that wait are checked against it when they are claimed.
     pub status: Option<AccountStatus>,
     /// Changes of single settings.
     pub settings: settings::SettingsChange,
     /// A new weight among accounts whose messages wait.
     pub share: Option<Share>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 impl AccountChange {
-    /// The account after the change, made at `at`.
-    #[must_use]
-    pub fn apply(self, account: Account, at: Timestamp) -> Account {
-        let Self { name, status, settings, share } = self;
-        Account {
+    /// The account after the change, made at `at`, given the account that the store found under
+    /// its lock.
+    ///
+    /// # Errors
+    ///
+    /// The account has another version than the change was made on.
+    pub fn apply(self, account: Account, at: Timestamp) -> Result<Account, Changed> {
+        let Self { name, status, settings, share, if_version } = self;
+        if_version.check(&account)?;
+        Ok(Account {
             name: name.unwrap_or(account.name),
             status: status.unwrap_or(account.status),
             settings: settings.apply(account.settings),
             share: share.unwrap_or(account.share),
             updated_at: at,
             ..account
-        }
+        })
     }
 }
 
 setters! { AccountChange {
-    /// Replaces the name.
+    /// Replaces the name: 1 to 200 characters.
     name(name: impl Into<String>) = Some(name.into());
-    /// Replaces the status.
+    /// Replaces the status, which decides whether the account may send.
     status(status: AccountStatus) = Some(status);
-    /// Replaces the share.
+    /// Replaces the weight that the account has among those whose messages wait.
     share(share: Share) = Some(share);
-    /// Changes single settings.
+    /// Changes the settings that `change` names, and leaves the others.
     settings(change: settings::SettingsChange) = change;
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 #[cfg(test)]
@@ -86,15 +110,16 @@ mod tests {
 
     #[test]
     fn a_change_of_an_account_keeps_the_values_it_does_not_name() {
-        let nothing = AccountChange::default().apply(account(), now());
+        let nothing = AccountChange::default().apply(account(), now()).unwrap();
         assert_eq!(nothing, Account { updated_at: now(), ..account() });
         let change = AccountChange {
             name: Some("Brasserie".to_owned()),
             status: Some(AccountStatus::Suspended),
             settings: SettingsChange { track_links_default: Some(true), ..Default::default() },
             share: Share::new(3).ok(),
+            if_version: IfVersion::Any,
         };
-        let changed = change.apply(account(), now());
+        let changed = change.apply(account(), now()).unwrap();
         let expected = Account {
             name: "Brasserie".to_owned(),
             status: AccountStatus::Suspended,

@@ -10,16 +10,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::account::Settings;
+use crate::account::settings::Settings;
 use crate::credits::Credits;
-use crate::error::FieldError;
-use crate::idempotency::{Answer, Fields};
+use crate::field_error::FieldError;
+use crate::idempotency::Answer;
+use crate::idempotency::fingerprint::Fields;
 use crate::ids::{AccountId, BatchId, CampaignId, ListId};
-use crate::message::{Body, MessageStatus};
+use crate::message::record::Body;
+use crate::message::status::MessageStatus;
 use crate::sender_name::folded;
 use crate::setters::setters;
-use crate::text::MAX_CHARACTERS;
+use crate::text::length::MAX_CHARACTERS;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion, Version, Versioned};
 
 pub mod cancel;
 pub mod counts;
@@ -50,7 +53,7 @@ pub enum CampaignStatus {
 }
 
 impl CampaignStatus {
-    /// Every value.
+    /// Every value, in the order in which the API lists them.
     pub const ALL: [Self; 5] =
         [Self::Draft, Self::Scheduled, Self::Sending, Self::Sent, Self::Cancelled];
 
@@ -75,7 +78,7 @@ impl fmt::Display for CampaignStatus {
 /// One message to a whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Campaign {
-    /// Its id.
+    /// The id, given to the draft; it carries the time of creation.
     pub id: CampaignId,
     /// The account that it belongs to.
     pub account: AccountId,
@@ -118,7 +121,7 @@ pub struct Launch {
     pub recipients: u64,
     /// How many contacts of the list received no message.
     pub rejected: u64,
-    /// The credits charged.
+    /// What the launch charged for all its messages, before refunds.
     pub credits: Credits,
     /// How many messages are in each status.
     pub counts: Counts,
@@ -130,7 +133,7 @@ pub struct Launch {
 /// Totals of the tracked links of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkTotals {
-    /// Tracked links sent.
+    /// Tracked links in its messages: one for each URL and recipient.
     pub links: u64,
     /// Clicks of all recipients together.
     pub clicks: u64,
@@ -170,6 +173,27 @@ impl Campaign {
     pub fn completed_at(&self) -> Option<Timestamp> {
         let launch = self.launch.as_ref().filter(|launch| launch.cancelled_at.is_none())?;
         if launch.counts.waiting() == 0 { launch.last_settled_at } else { None }
+    }
+}
+
+/// What a draft can change, and whether it was launched, but nothing of what has happened to it
+/// since.
+impl Versioned for Campaign {
+    const KIND: &'static str = "campaign";
+
+    fn version(&self) -> Version {
+        let Self { id, account: _, name, body, list, sender, launch, links: _, .. } = self;
+        let Self { append_opt_out, track_links, ignore_quiet_hours, .. } = self;
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("name", [name]);
+            fields.add("body", [body.as_str()]);
+            fields.add("list", [list.to_string()]);
+            fields.add("sender", sender.as_deref());
+            fields.add("append_opt_out", append_opt_out.then_some(""));
+            fields.add("track_links", track_links.then_some(""));
+            fields.add("ignore_quiet_hours", ignore_quiet_hours.then_some(""));
+            fields.add("launched", launch.as_ref().map(|_| ""));
+        })
     }
 }
 
@@ -298,11 +322,11 @@ setters! { CampaignInput {
 /// A change of a draft. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CampaignChange {
-    /// A new name.
+    /// The new name, 1 to 200 characters.
     pub name: Option<String>,
-    /// A new text.
+    /// The new text with its merge fields, 1 to 1,600 characters.
     pub body: Option<Body>,
-    /// Another list.
+    /// Another list of the same account.
     pub list: Option<ListId>,
     /// Another sender name; `Some(None)` removes it.
     pub sender: Option<Option<String>>,
@@ -312,6 +336,8 @@ pub struct CampaignChange {
     pub track_links: Option<bool>,
     /// Whether to send it during quiet hours too.
     pub ignore_quiet_hours: Option<bool>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 /// Why a campaign was not edited or deleted.
@@ -323,6 +349,9 @@ pub enum EditRefused {
     /// It was launched before.
     #[error("only a draft campaign can be edited or deleted")]
     NotDraft,
+    /// It has another version than the change was made on.
+    #[error(transparent)]
+    Changed(#[from] Changed),
 }
 
 impl CampaignChange {
@@ -333,9 +362,17 @@ impl CampaignChange {
 
     /// The changed campaign, given the campaign that the store found under its lock.
     pub fn settle(self, found: Option<Campaign>, at: Timestamp) -> Result<Campaign, EditRefused> {
-        let campaign = editable(found)?;
-        let Self { name, body, list, sender, append_opt_out, track_links, ignore_quiet_hours } =
-            self;
+        let Self {
+            name,
+            body,
+            list,
+            sender,
+            append_opt_out,
+            track_links,
+            ignore_quiet_hours,
+            if_version,
+        } = self;
+        let campaign = editable(found, &if_version)?;
         Ok(Campaign {
             name: name.unwrap_or(campaign.name),
             body: body.unwrap_or(campaign.body),
@@ -351,19 +388,22 @@ impl CampaignChange {
 }
 
 setters! { CampaignChange {
-    /// Replaces the name.
+    /// Replaces the name; 1 to 200 characters.
     name(name: impl Into<String>) = Some(name.into());
-    /// Replaces the body.
+    /// Replaces the text; 1 to 1,600 characters, merge fields included.
     body(body: impl Into<Arc<str>>) = Some(Body::new(body));
-    /// Replaces the list.
+    /// Replaces the list that the launch will send to.
     list(list: ListId) = Some(list);
     /// Replaces the sender name; `None` means a number.
     sender(name: Option<&str>) = Some(name.map(str::to_owned));
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 /// The campaign that the store found under its lock, if it may be edited or deleted.
-pub fn editable(found: Option<Campaign>) -> Result<Campaign, EditRefused> {
+pub fn editable(found: Option<Campaign>, if_version: &IfVersion) -> Result<Campaign, EditRefused> {
     let campaign = found.ok_or(EditRefused::NoSuchCampaign)?;
+    if_version.check(&campaign)?;
     if campaign.launch.is_some() { Err(EditRefused::NotDraft) } else { Ok(campaign) }
 }
 

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// Gives the time to a whole service: its rules, its workers and its stores.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The current time.
+    /// The current time, UTC, to the millisecond.
     fn now(&self) -> Timestamp;
 }
 
@@ -42,7 +42,7 @@ impl SteadyClock {
         Self::over(&SystemClock, move || since.elapsed())
     }
 
-    /// Starts at the time that `wall` shows now, and goes on by a stopwatch.
+    /// Starts at the time that `wall` shows now, and advances by a stopwatch.
     fn over(wall: &dyn Clock, stopwatch: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self { began: wall.now(), stopwatch: Box::new(stopwatch) }
     }

@@ -8,18 +8,20 @@
 use std::fmt;
 
 use crate::contact::filter::ContactSearch;
-use crate::contact::{Contact, Details};
+use crate::contact::saved::Contact;
 use crate::ids::ContactId;
-use crate::message::Message;
+use crate::message::record::Message;
+use crate::originator::Originator;
 use crate::phone::E164;
 use crate::setters::setters;
+use crate::text::full_name;
 
 pub mod store;
 
 /// One conversation, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
-    /// The other party's number.
+    /// The [number](Originator::number) of the other party.
     pub number: E164,
     /// The saved contact with this number now; `None` if there is none.
     pub contact: Option<KnownAs>,
@@ -29,10 +31,17 @@ pub struct Conversation {
     pub last_message: Message,
 }
 
+impl Conversation {
+    /// The other party as it is shown.
+    pub fn other_party(&self) -> Originator {
+        self.last_message.other_party()
+    }
+}
+
 /// The contact with a number. `Debug` does not show the name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KnownAs {
-    /// The contact's id.
+    /// The id of the contact, to read the rest of it by.
     pub id: ContactId,
     /// First and last name, or the one that is set; `None` if neither is.
     pub name: Option<String>,
@@ -41,16 +50,13 @@ pub struct KnownAs {
 impl KnownAs {
     /// A contact with these names.
     pub fn new(id: ContactId, first_name: Option<&str>, last_name: Option<&str>) -> Self {
-        let names = [first_name, last_name].into_iter().flatten().map(str::trim);
-        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-        Self { id, name: (!names.is_empty()).then(|| names.join(" ")) }
+        Self { id, name: full_name(first_name, last_name) }
     }
 }
 
 impl From<&Contact> for KnownAs {
     fn from(contact: &Contact) -> Self {
-        let Details { first_name, last_name, .. } = &contact.details;
-        Self::new(contact.id, first_name.as_deref(), last_name.as_deref())
+        Self { id: contact.id, name: contact.details.full_name() }
     }
 }
 
@@ -65,7 +71,7 @@ impl fmt::Debug for KnownAs {
 pub enum ReadState {
     /// It has at least one unread message.
     Unread,
-    /// It has none.
+    /// It has no unread message.
     Read,
 }
 
@@ -79,6 +85,16 @@ pub struct ConversationFilter {
 }
 
 impl ConversationFilter {
+    /// Whether conversations are looked for among others. A number is looked up, and unread ones
+    /// are a list of their own.
+    pub fn looks_through(&self) -> bool {
+        let Self { state, search } = self;
+        match search {
+            Some(search) => search.looks_through(),
+            None => *state == Some(ReadState::Read),
+        }
+    }
+
     /// Whether the conversation with this number meets every condition.
     pub fn accepts(&self, number: E164, contact: Option<&Contact>, unread: u64) -> bool {
         let Self { state, search } = self;
@@ -117,7 +133,7 @@ fn name_has(contact: &Contact, words: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Thread {
-    /// The other party's number.
+    /// The [number](Originator::number) of the other party.
     pub number: E164,
     /// The saved contact with this number; `None` if there is none.
     pub contact: Option<Contact>,
@@ -128,9 +144,17 @@ pub struct Thread {
     pub messages: Vec<Message>,
 }
 
+impl Thread {
+    /// The other party as it is shown.
+    pub fn other_party(&self) -> Originator {
+        self.messages.last().map_or(self.number.into(), Message::other_party)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contact::Details;
     use crate::samples::{contact, mobile};
 
     fn named(first: Option<&str>, last: Option<&str>) -> Contact {

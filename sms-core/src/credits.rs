@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Segments;
+use crate::text::encoding::Segments;
 
 pub mod adjust;
 pub mod ledger;
@@ -26,7 +26,7 @@ pub struct Credits(u64);
 pub struct TooManyCredits;
 
 impl Credits {
-    /// No credits.
+    /// No credits: the lowest balance, and what a test send is charged.
     pub const ZERO: Self = Self(0);
     /// The most that an account can hold: 2^53 - 1.
     pub const MAX: Self = Self((1 << 53) - 1);

@@ -7,46 +7,50 @@
 //! only slow carries a token that no longer matches, and changes nothing.
 //!
 //! After a hand-over without an answer, the message may have been sent. From then on it is not
-//! refunded, however it ends. A lease that ran out counts as such a hand-over, because nobody knows
-//! whether there was one.
+//! refunded, however it ends. A lease that ran out counts as such a hand-over, because it is not
+//! known whether there was one.
 //!
 //! A message that is due when it is accepted may be held by a worker from the start
 //! ([`SendPlan::hold`](crate::sending::SendPlan::hold)): it is committed with a lease, and reaches
-//! the worker through the memory of the program. Nobody claims it, unless its lease runs out.
+//! the worker through the memory of the program. It is claimed only once it is back in the
+//! queue, or its lease has run out. `service/work/from_birth.rs` draws its life.
 
 use std::time::Duration;
 
-use crate::account::AccountStatus;
+use crate::account::status::AccountStatus;
+use crate::change::{Changed, News, change};
+use crate::hand_over::OutboundMessage;
+use crate::hand_over::look::Look;
 use crate::ids::Ids;
-use crate::message::change::{Changed, News, change};
-use crate::message::status::Trigger;
-use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::{Message, TimelineEntry};
+use crate::message::status::{MessageStatus, Trigger};
 use crate::number::Number;
-use crate::route::{OutboundMessage, RouteName};
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
 
-mod held;
+pub(crate) mod held;
 pub mod journal;
-pub mod lane;
-mod outcome;
-mod queue;
-mod sender;
+pub(crate) mod outcome;
+pub(crate) mod queue;
+pub(crate) mod sender;
 pub mod store;
-mod turns;
-mod wanted;
+pub(crate) mod turns;
+pub(crate) mod wanted;
 
 pub use held::HeldMessage;
 use held::outbound;
-pub use lane::{Lane, RouteLane};
 pub use outcome::{
-    AGAIN_UNANSWERED, FollowUp, OutcomePlan, OutcomeRecorded, OutcomeVerdict, retry_delay,
+    AGAIN_UNANSWERED, FollowUp, OutcomePlan, OutcomeRecorded, OutcomeVerdict, names_beside,
+    retry_delay,
 };
 pub use queue::{LEASE, Lease, LeaseToken, Left, QueueEntry, TEST_DELAY, VALIDITY};
 use sender::look_again;
 pub use sender::{NameStanding, NewSender, keeps_number};
 pub use turns::Turns;
-pub(crate) use turns::TurnsTaken;
 pub use wanted::Wanted;
+
+pub use crate::lane::{self, Lane, RouteLane};
 
 /// How often to look for expired messages among those whose routes have no room.
 pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
@@ -77,7 +81,7 @@ pub struct ClaimPlan {
 /// What the verdict on one message depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimFacts<'a> {
-    /// The message.
+    /// The message as it is stored when it is claimed.
     pub message: &'a Message,
     /// Its place in the queue.
     pub entry: &'a QueueEntry,
@@ -119,7 +123,7 @@ pub enum ClaimVerdict {
     Fail(Box<Changed>),
     /// It may have been sent and must not be sent again: it is undelivered and not refunded.
     GiveUp(Box<Changed>),
-    /// It must not be sent: its campaign was cancelled before any worker claimed it.
+    /// It must not be sent: its campaign was cancelled before it was submitted.
     Cancel(Box<Changed>),
     /// It is not claimable any more; only its place in the queue was left over.
     Drop,
@@ -141,11 +145,8 @@ impl ClaimPlan {
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
             return ClaimVerdict::Drop;
         }
-        if campaign_cancelled
-            && let Some(changed) =
-                change(message, &News::new(Trigger::Cancel, self.at), &mut self.ids)
-        {
-            return ClaimVerdict::Cancel(Box::new(changed));
+        if campaign_cancelled {
+            return self.call_off(message, entry);
         }
         let sender = if opted_out {
             Err(ErrorCode::OptedOut)
@@ -162,6 +163,20 @@ impl ClaimPlan {
             }
             Err(error) => self.end(message, entry, error),
         }
+    }
+
+    /// Ends a message whose campaign was cancelled.
+    fn call_off(&mut self, message: &Message, entry: &QueueEntry) -> ClaimVerdict {
+        let (news, verdict): (_, fn(Box<Changed>) -> ClaimVerdict) = match entry.left() {
+            Left::Nothing => (News::new(Trigger::CallOff, self.at), ClaimVerdict::Cancel),
+            Left::Perhaps => {
+                let detail = "it may have been sent; its campaign has since been cancelled";
+                let news = News::undelivered(ErrorCode::NetworkError, self.at);
+                (news.with_detail(Some(detail.to_owned())), ClaimVerdict::GiveUp)
+            }
+        };
+        let changed = change(message, &news, &mut self.ids);
+        changed.map_or(ClaimVerdict::Drop, |changed| verdict(Box::new(changed)))
     }
 
     /// Ends a message that must not be sent.
@@ -197,7 +212,7 @@ impl ClaimPlan {
         ClaimVerdict::Take {
             changed,
             note,
-            text: outbound(message, entry),
+            text: outbound(message, entry, Look::at(self.at)),
             entry: QueueEntry {
                 claimable_at: self.lease.until,
                 lease: Some(self.lease.token),
@@ -228,8 +243,8 @@ fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
     News::undelivered(error, at).with_detail(Some(format!("it may have been sent; {why}")))
 }
 
-/// Whether a worker held the message until its lease ran out. Nobody but that worker knows whether
-/// it submitted the message.
+/// Whether a worker held the message until its lease ran out. Only that worker knows whether it
+/// submitted the message.
 fn is_taken_over(message: &Message, entry: &QueueEntry) -> bool {
     entry.lease.is_some() && message.status == MessageStatus::Sending
 }

@@ -9,14 +9,15 @@ use crate::campaign::CampaignStatus;
 use crate::credits::Credits;
 use crate::idempotency::NotRepeated;
 use crate::ids::ContactId;
-use crate::message::MessageStatus;
+use crate::message::status::MessageStatus;
 use crate::sending::settle::{TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_PER_REQUEST};
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
 use crate::webhook::endpoint::MAX_PER_ACCOUNT;
 use crate::webhook::sealing::SealError;
 
 mod causes;
+mod parsed;
 mod refused;
 
 pub use causes::causes;
@@ -24,11 +25,27 @@ pub use causes::causes;
 pub use crate::field_error::FieldError;
 
 /// Why the service did not execute a request. The request had no effect.
+///
+/// What cannot be parsed becomes [`Error::Invalid`], so `?` works on every `parse` of this crate:
+///
+/// ```
+/// use sms_core::prelude::*;
+///
+/// fn read(list: &str, number: &str) -> Result<(ListId, E164), Error> {
+///     Ok((list.parse()?, parse_uk_mobile(number)?))
+/// }
+///
+/// let error = read("7", "07700 900123").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the request is not valid: list_id: not a valid list id: expected lst_ and 26 characters"
+/// );
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Fields break rules; every one of them is listed.
-    #[error("the request is not valid")]
+    #[error("the request is not valid: {}", listed(.0))]
     Invalid(Vec<FieldError>),
     /// The account has no such resource. Carries its kind, such as `message`.
     #[error("no such {0}")]
@@ -73,6 +90,10 @@ pub enum Error {
     /// No contact on the campaign's list can be sent a message.
     #[error("no contact on the list can be sent a message: add contacts who have not opted out")]
     NoRecipients,
+    /// The resource has another version than the change or removal was made on. Carries its kind,
+    /// such as `contact`.
+    #[error("this {0} changed after you read it: read it again and repeat the change")]
+    PreconditionFailed(&'static str),
     /// Another contact of the account has this number.
     #[error("another contact already has this number; change that contact instead")]
     ContactExists(ContactId),
@@ -148,9 +169,15 @@ pub enum Error {
     /// A webhook secret could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The store failed.
+    /// The store failed; [`StoreError`] says whether a retry may succeed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Each field and what to do about it. The messages do not repeat what was given.
+fn listed(fields: &[FieldError]) -> String {
+    let shown = |FieldError { field, code: _, message }: &FieldError| format!("{field}: {message}");
+    fields.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
 impl Error {
@@ -173,6 +200,7 @@ impl Error {
             Self::CampaignAlreadyLaunched => "campaign_already_launched",
             Self::CampaignNotCancellable(_) => "campaign_not_cancellable",
             Self::NoRecipients => "no_recipients",
+            Self::PreconditionFailed(_) => "precondition_failed",
             Self::ContactExists(_) => "contact_exists",
             Self::NumberExists => "number_exists",
             Self::NumberQuarantined { .. } => "number_quarantined",
@@ -208,6 +236,7 @@ impl Error {
                 json!([FieldError::new("list_id", "no_recipients", self.to_string())])
             }
             Self::ContactExists(id) => json!({ "resource": "contact", "id": id }),
+            Self::PreconditionFailed(kind) => json!({ "resource": kind }),
             Self::NumberQuarantined { until } => json!({ "until": until }),
             _ => Value::Null,
         }
@@ -278,6 +307,12 @@ mod tests {
             ),
             (Error::NoRecipients, "no_recipients", nobody, false),
             (Error::ContactExists(contact), "contact_exists", taken, false),
+            (
+                Error::PreconditionFailed("contact"),
+                "precondition_failed",
+                json!({ "resource": "contact" }),
+                false,
+            ),
             (Error::NumberExists, "number_exists", null(), false),
             (
                 Error::NumberQuarantined { until: Timestamp::from_millis(0) },

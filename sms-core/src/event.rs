@@ -6,17 +6,19 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::ids::{AccountId, CampaignId, EventId, Ids, LinkId, MessageId};
-use crate::message::Message;
+use crate::message::record::Message;
 use crate::opt_out::OptOut;
 use crate::phone::E164;
 use crate::time::Timestamp;
 use crate::unknown_name::UnknownName;
+use replies_paused::RepliesPaused;
 
 mod bytes;
 pub mod kept;
 pub mod kinds;
 pub mod log;
 pub mod position;
+pub(crate) mod replies_paused;
 pub mod row;
 pub mod store;
 
@@ -35,19 +37,22 @@ pub enum EventType {
     OptOutCreated,
     /// A person followed a tracked link.
     LinkClicked,
+    /// Automatic replies reached a bound and pause.
+    RepliesPaused,
     /// The account requested a test of an endpoint. Endpoints cannot subscribe to it.
     WebhookTest,
 }
 
 impl EventType {
     /// The kinds that an endpoint may subscribe to, in the order of the specification.
-    pub const SUBSCRIBABLE: [Self; 6] = [
+    pub const SUBSCRIBABLE: [Self; 7] = [
         Self::MessageSent,
         Self::MessageDelivered,
         Self::MessageFailed,
         Self::MessageReceived,
         Self::OptOutCreated,
         Self::LinkClicked,
+        Self::RepliesPaused,
     ];
 
     /// The name used in the API and by stores.
@@ -59,6 +64,7 @@ impl EventType {
             Self::MessageReceived => "message.received",
             Self::OptOutCreated => "opt_out.created",
             Self::LinkClicked => "link.clicked",
+            Self::RepliesPaused => "replies.paused",
             Self::WebhookTest => "webhook.test",
         }
     }
@@ -91,30 +97,32 @@ impl Serialize for EventType {
 /// The data of an event, by its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventData {
-    /// See [`EventType::MessageSent`].
+    /// The message as it was once handed over to the network.
     MessageSent(Box<Message>),
-    /// See [`EventType::MessageDelivered`].
+    /// The message as it was once the handset had received it.
     MessageDelivered(Box<Message>),
-    /// See [`EventType::MessageFailed`].
+    /// The message as it was once it failed (refunded) or was undelivered (not refunded).
     MessageFailed(Box<Message>),
-    /// See [`EventType::MessageReceived`].
+    /// The inbound message as it was recorded.
     MessageReceived(Box<Message>),
-    /// See [`EventType::OptOutCreated`].
+    /// The opt-out that the number's message created.
     OptOutCreated(OptOut),
-    /// See [`EventType::LinkClicked`].
+    /// One click, with the count of clicks after it.
     LinkClicked(LinkClick),
-    /// See [`EventType::WebhookTest`].
+    /// The pause, and the bound that caused it.
+    RepliesPaused(RepliesPaused),
+    /// A fixed sentence; no event of the account.
     WebhookTest(TestPing),
 }
 
 /// The data of a `link.clicked` event: one click on a tracked link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkClick {
-    /// The link.
+    /// The link that was followed.
     pub link_id: LinkId,
     /// Its short code, 10 characters.
     pub code: String,
-    /// Its target.
+    /// The URL that the short link leads to.
     pub url: String,
     /// The message that contains it.
     pub message_id: Option<MessageId>,
@@ -145,6 +153,7 @@ impl EventData {
             Self::MessageReceived(_) => EventType::MessageReceived,
             Self::OptOutCreated(_) => EventType::OptOutCreated,
             Self::LinkClicked(_) => EventType::LinkClicked,
+            Self::RepliesPaused(_) => EventType::RepliesPaused,
             Self::WebhookTest(_) => EventType::WebhookTest,
         }
     }
@@ -159,6 +168,7 @@ impl Serialize for EventData {
             | Self::MessageReceived(message) => message.serialize(serializer),
             Self::OptOutCreated(opt_out) => opt_out.serialize(serializer),
             Self::LinkClicked(click) => click.serialize(serializer),
+            Self::RepliesPaused(pause) => pause.serialize(serializer),
             Self::WebhookTest(ping) => ping.serialize(serializer),
         }
     }
@@ -171,7 +181,7 @@ pub struct Event {
     pub id: EventId,
     /// The account that it happened in.
     pub account: AccountId,
-    /// When it happened.
+    /// When it happened, UTC, to the millisecond; not when it was delivered.
     pub created_at: Timestamp,
     /// Its kind and data.
     pub data: EventData,
@@ -244,6 +254,7 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyword::reply_limit::PauseReason;
     use crate::message::MessageStatus;
     use crate::opt_out::OptOutSource;
     use crate::samples::{account_id, compact, ids, message, message_id, now, person};
@@ -254,7 +265,7 @@ mod tests {
     }
 
     /// The data of every kind of event; a failure occurs twice, for its two causes.
-    fn every_data() -> [EventData; 8] {
+    fn every_data() -> [EventData; 9] {
         let opt_out =
             OptOut { phone: person(), source: OptOutSource::Sms, note: None, created_at: now() };
         let click = LinkClick {
@@ -275,6 +286,13 @@ mod tests {
             EventData::MessageReceived(text(MessageStatus::Received)),
             EventData::OptOutCreated(opt_out),
             EventData::LinkClicked(click),
+            EventData::RepliesPaused(RepliesPaused {
+                keyword_id: None,
+                keyword: None,
+                reason: PauseReason::PerMinute,
+                limit: 100,
+                paused_until: now(),
+            }),
             EventData::WebhookTest(TestPing {
                 message: "This is a test of your webhook endpoint.",
             }),
@@ -322,6 +340,7 @@ mod tests {
                 "message.received",
                 "opt_out.created",
                 "link.clicked",
+                "replies.paused",
             ]
         );
         for kind in EventType::SUBSCRIBABLE {

@@ -23,7 +23,7 @@ impl FieldError {
         Self { field: field.into(), code: code.into(), message: message.into() }
     }
 
-    /// What is wrong with a text that is to be kept and has to have so many characters.
+    /// What is wrong with a text that is to be stored and whose number of characters is bounded.
     pub fn of_text(field: &str, text: &str, characters: RangeInclusive<usize>) -> Option<Self> {
         let (least, most, length) = (characters.start(), characters.end(), text.chars().count());
         if text.contains('\0') {

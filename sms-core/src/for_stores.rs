@@ -11,11 +11,11 @@
 //! ```
 
 pub use crate::ids::Ids;
-pub use crate::store::{CommitError, Health, IntoStore, Store, StoreError};
+pub use crate::store::{CommitError, Health, IntoStore, Reads, Store, StoreError};
 
 /// Accounts and API keys.
 pub mod account {
-    pub use crate::account::store::{AccountStore, ApiKeyStore};
+    pub use crate::account::store::{AccountStore, ApiKeyStore, ReadsAccounts, ReadsApiKeys};
 }
 
 /// Values kept in memory because requests read them often.
@@ -28,7 +28,7 @@ pub mod campaign {
     pub use crate::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan};
     pub use crate::campaign::counts::CountChanges;
     pub use crate::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchWrites};
-    pub use crate::campaign::store::CampaignStore;
+    pub use crate::campaign::store::{CampaignStore, ReadsCampaigns};
 }
 
 /// Contacts: changes to an address book.
@@ -38,12 +38,14 @@ pub mod contact {
     };
     pub use crate::contact::import::ImportPlan;
     pub use crate::contact::import_portions::{ImportPortions, Portion};
-    pub use crate::contact::store::ContactStore;
+    pub use crate::contact::store::{
+        ContactStore, ContactsWanted, CustomNamesWanted, ReadsContacts,
+    };
 }
 
-/// Conversations.
+/// Conversations, which are listed by their newest message.
 pub mod conversation {
-    pub use crate::conversation::store::ConversationStore;
+    pub use crate::conversation::store::{ConversationStore, ReadsConversations};
 }
 
 /// Credits and the ledger.
@@ -51,7 +53,7 @@ pub mod credits {
     pub use crate::commit::{Booked, LedgerWrites};
     pub use crate::credits::adjust::{AdjustPlan, AdjustRefused};
     pub use crate::credits::ledger::{Draft, Entry, post};
-    pub use crate::credits::store::CreditStore;
+    pub use crate::credits::store::{CreditStore, ReadsCredits};
 }
 
 /// The queue: claims, leases and outcomes.
@@ -60,11 +62,11 @@ pub mod dispatch {
     pub use crate::dispatch::store::DispatchStore;
     pub use crate::dispatch::{
         ClaimFacts, ClaimPlan, ClaimVerdict, HeldMessage, NameStanding, NewSender, OutcomePlan,
-        OutcomeVerdict, QueueEntry, keeps_number,
+        OutcomeVerdict, QueueEntry, keeps_number, names_beside,
     };
 }
 
-/// The event log.
+/// The event log: rows of events, positions in it, and readings of pages.
 pub mod event {
     pub use crate::event::kept::Kept;
     pub use crate::event::log::{
@@ -72,10 +74,10 @@ pub mod event {
     };
     pub use crate::event::position::Position;
     pub use crate::event::row::{EventRow, ROW_EVENTS, ROW_MILLIS, rows};
-    pub use crate::event::store::EventStore;
+    pub use crate::event::store::ReadsEvents;
 }
 
-/// Idempotency keys.
+/// Idempotency keys, and what is remembered under them.
 pub mod idempotency {
     pub use crate::idempotency::store::IdempotencyStore;
     pub use crate::idempotency::{Answer, Claim, Earlier, Kept, Once, Owner};
@@ -84,60 +86,64 @@ pub mod idempotency {
 /// Inbound messages and their segments.
 pub mod inbound {
     pub use crate::inbound::segment::{GiveUpPlan, SegmentKey, SegmentPlan, SegmentVerdict};
-    pub use crate::inbound::store::InboundStore;
+    pub use crate::inbound::store::{InboundStore, ReadsInbound};
     pub use crate::inbound::{InboundFacts, InboundPlan, InboundWrites, RoutingFacts};
 }
 
-/// Keywords.
+/// Keywords, and the facts on which their replies depend.
 pub mod keyword {
     pub use crate::keyword::reply::MatchFacts;
+    pub use crate::keyword::reply_limit::{RecentReplies, ReplyCount};
     pub use crate::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
-    pub use crate::keyword::store::KeywordStore;
+    pub use crate::keyword::store::{KeywordStore, ReadsKeywords};
 }
 
 /// Tracked links and clicks.
 pub mod link {
     pub use crate::commit::{ClickWrites, Clicks};
     pub use crate::link::click::{CampaignClicks, ClickPlan};
-    pub use crate::link::store::LinkStore;
+    pub use crate::link::store::{LinkStore, LinkWanted, ReadsLinks};
 }
 
-/// Lists of contacts.
+/// Lists of contacts, and the contacts on them.
 pub mod list {
     pub use crate::list::join::JoinPlan;
-    pub use crate::list::store::ListStore;
+    pub use crate::list::store::{ListStore, ReadsLists};
 }
 
 /// Messages: changes and cancels.
 pub mod message {
+    pub use crate::change::cancel::{CancelPlan, CancelRefused};
+    pub use crate::change::store::{MessageStore, ReadsMessages};
     pub use crate::commit::{ChangeWrites, Changes, MessageWrite};
-    pub use crate::message::cancel::{CancelPlan, CancelRefused};
-    pub use crate::message::store::MessageStore;
 }
 
 /// Numbers and their rent.
 pub mod number {
     pub use crate::number::release::{AddPlan, Release};
     pub use crate::number::rent::{RentPlan, RentVerdict};
-    pub use crate::number::store::NumberStore;
+    pub use crate::number::store::{CheckedIn, NumberStore, NumbersWanted, ReadsNumbers};
 }
 
-/// Opt-outs.
+/// Opt-outs, by account and number.
 pub mod opt_out {
-    pub use crate::opt_out::store::OptOutStore;
+    pub use crate::opt_out::store::{OptOutStore, ReadsOptOuts};
 }
 
 /// Delivery receipts and reports of segments.
 pub mod receipt {
     pub use crate::receipt::ReceiptPlan;
-    pub use crate::receipt::report::{ReportPlan, ReportVerdict, SentSegment};
+    pub use crate::receipt::report::{
+        Beside, Known, Place, ReportPlan, ReportVerdict, SentSegment,
+    };
     pub use crate::receipt::store::ReceiptStore;
+    pub use crate::receipt::unmatched::{UNMATCHED_MOST, Unmatched, UnmatchedReport};
 }
 
 /// Sender names and their review.
 pub mod sender_name {
     pub use crate::sender_name::review::{ReviewPlan, ReviewRefused};
-    pub use crate::sender_name::store::SenderNameStore;
+    pub use crate::sender_name::store::{NamesWanted, ReadsSenderNames, SenderNameStore};
 }
 
 /// Sends: acceptance and replays.
@@ -156,14 +162,25 @@ pub mod session {
     pub use crate::session::{Holder, OperatorSeal, Session, SessionHash};
 }
 
-/// Statistics.
+/// Statistics: exact totals of any period.
 pub mod statistics {
-    pub use crate::statistics::store::StatisticsStore;
+    pub use crate::statistics::store::ReadsStatistics;
 }
 
-/// Templates.
+/// Templates: texts that an account has saved.
 pub mod template {
-    pub use crate::template::store::TemplateStore;
+    pub use crate::template::store::{ReadsTemplates, TemplateStore};
+}
+
+/// Chores, and when work falls due.
+pub mod upkeep {
+    pub use crate::upkeep::store::Upkeep;
+    pub use crate::upkeep::{Chore, Due};
+}
+
+/// Versions: changes and removals that are made on a version only.
+pub mod version {
+    pub use crate::version::{Changed, IfVersion, Versioned};
 }
 
 /// Webhook endpoints, deliveries and attempts.
@@ -172,10 +189,9 @@ pub mod webhook {
     pub use crate::webhook::attempt::{
         AttemptPlan, AttemptVerdict, DeliveryClaim, DeliveryClaimPlan, RetryPlan, RetryVerdict,
     };
-    pub use crate::webhook::replay::{
-        PortionPlan, PortionWrites, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
-    };
+    pub use crate::webhook::replay::plan::{PortionPlan, PortionWrites, ReplayPlan, ReplayRefused};
+    pub use crate::webhook::replay::{Replay, ReplayBegun};
     pub use crate::webhook::reseal::{EndpointSecrets, ResealPlan};
     pub use crate::webhook::sealing::{SecretPlace, StoredSecret};
-    pub use crate::webhook::store::WebhookStore;
+    pub use crate::webhook::store::{EndpointsWanted, ReadsWebhooks, WebhookStore};
 }

@@ -13,11 +13,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::AccountId;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::time::Timestamp;
 
-mod fingerprint;
-mod key;
+pub(crate) mod fingerprint;
+pub(crate) mod key;
 pub mod store;
 
 pub use fingerprint::{Fields, Fingerprint};
@@ -29,9 +29,9 @@ pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// Whose keys. Equal keys of different owners do not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
-    /// An account's.
+    /// The keys of one account, whatever its API key.
     Account(AccountId),
-    /// The operator's.
+    /// The keys of the operator's calls.
     Operator,
 }
 
@@ -69,7 +69,7 @@ pub enum Kept {
     Send,
 }
 
-/// Shows no content.
+/// Shows the size but no content, which may be personal.
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -93,7 +93,7 @@ pub trait Answer: Sized {
 /// the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Born<I> {
-    /// The id.
+    /// The id, which a repetition returns again.
     pub id: I,
     /// When it was created.
     pub at: Timestamp,
@@ -215,7 +215,7 @@ impl<T, K> Settled<T, K> {
 }
 
 impl<T> Made<T> {
-    /// The first answer.
+    /// The answer to a request that took effect now.
     pub fn first(value: T) -> Self {
         Self { value, replay: Replay::First }
     }

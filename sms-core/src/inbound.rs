@@ -4,28 +4,37 @@
 //! number, or to one that was released within 30 days, belongs to the account that last sent a
 //! message to that person from it, within 30 days.
 //! Other messages are kept for the operator, and no account sees them.
+//!
+//! A message may come from a short code or a name. It is stored as it came and does nothing else,
+//! because it cannot be answered: it is no STOP or START, matches no keyword and makes no contact.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::account::Mode;
-use crate::contact::Contact;
+use crate::contact::saved::Contact;
 use crate::credits::Credits;
-use crate::dispatch::VALIDITY;
+use crate::dispatch::queue::VALIDITY;
+use crate::event::replies_paused::RepliesPaused;
 use crate::event::{Event, EventData, Raised};
 use crate::idempotency::Answer;
 use crate::ids::{AccountId, ContactId, FollowUpId, Ids, MessageId};
 use crate::keyword::Word;
-use crate::keyword::reply::{self, MatchFacts, Matched, Occasion};
-use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
+use crate::keyword::reply::{self, MatchFacts, Matched, Occasion, Triggered};
+use crate::keyword::reply_limit::ReplyLimits;
+use crate::message::record::{Body, Direction, Message, TimelineEntry, Times};
+use crate::message::status::MessageStatus;
+use crate::mode::Mode;
 use crate::number::Holder;
 use crate::number::release::Release;
 use crate::opt_out::{OptOut, OptOutSource};
+use crate::originator::Originator;
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::statistics::Tally;
-use crate::text::{Encoding, Segments, StopWord, measure, stop_word};
+use crate::text::encoding::{Encoding, Segments};
+use crate::text::segments::measure;
+use crate::text::stop_words::{StopWord, stop_word};
 use crate::time::Timestamp;
 
 pub mod segment;
@@ -40,11 +49,11 @@ pub const MAX_BODY: usize = 39_015;
 /// An inbound message as a route reports it, with its segments joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundMessage {
-    /// The sender's number.
-    pub from: E164,
+    /// Who sent it: a number that can be answered, or a short code or name that cannot.
+    pub from: Originator,
     /// The number of the operator that it was sent to.
     pub to: E164,
-    /// Its text.
+    /// Its text, at most [`MAX_BODY`] characters.
     pub body: Body,
     /// The route that received it.
     pub route: RouteName,
@@ -53,7 +62,7 @@ pub struct InboundMessage {
 /// Where an inbound message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// From a network.
+    /// From a real network, or entered by the operator.
     Network,
     /// From a simulated network, as the answer to a message.
     Answer {
@@ -77,10 +86,14 @@ pub struct InboundPlan {
     pub encoding: Encoding,
     /// The number of its segments.
     pub segments: Segments,
-    /// When it arrived.
+    /// When it arrived, UTC; becomes the message's `received_at`.
     pub at: Timestamp,
     /// How long a message that a keyword sends in answer may wait for its route.
     pub validity: Duration,
+    /// What its timeline says about it, at most 300 characters; `None` for nothing.
+    pub note: Option<String>,
+    /// How many messages keywords may send in answer.
+    pub reply_limits: ReplyLimits,
     /// Ids for everything that recording it creates.
     pub ids: Ids,
 }
@@ -118,7 +131,7 @@ pub struct InboundFacts {
 /// What happens to an account's opt-outs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptOutChange {
-    /// Nothing.
+    /// Nothing: the message is no STOP or START, or would change nothing.
     Keep,
     /// The person opts out.
     Add(OptOut),
@@ -150,19 +163,19 @@ pub struct InboundWrites {
 /// An inbound message that belongs to no account, kept for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unrouted {
-    /// Its id.
+    /// The id, of the same kind as that of any message.
     pub id: MessageId,
-    /// The sender's number.
-    pub from: E164,
+    /// Who sent it, as the route reported it.
+    pub from: Originator,
     /// The number that it was sent to.
     pub to: E164,
-    /// Its text.
+    /// Its text, with its segments joined.
     pub body: Body,
     /// GSM 7-bit or UCS-2.
     pub encoding: Encoding,
     /// The number of its segments.
     pub segments: Segments,
-    /// When it arrived.
+    /// When the route reported it.
     pub received_at: Timestamp,
 }
 
@@ -180,13 +193,20 @@ impl InboundPlan {
             segments: measure.segments,
             at,
             validity: VALIDITY,
+            note: None,
+            reply_limits: ReplyLimits::default(),
             ids,
         }
     }
 
-    /// The word that can match a keyword of its account; `None` if it has no such word.
+    /// The word that can match a keyword of its account; `None` if it has no such word, or comes
+    /// from a short code or a name.
     pub fn word(&self) -> Option<Word> {
-        Word::of_text(self.text.body.as_str())
+        if self.is_from_name() { None } else { Word::of_text(self.text.body.as_str()) }
+    }
+
+    fn is_from_name(&self) -> bool {
+        self.text.from.name().is_some()
     }
 
     /// The account and mode that the message belongs to; `None` if it belongs to no account.
@@ -212,7 +232,7 @@ impl InboundPlan {
     pub fn unrouted(&self) -> Unrouted {
         Unrouted {
             id: self.id,
-            from: self.text.from,
+            from: self.text.from.clone(),
             to: self.text.to,
             body: self.text.body.clone(),
             encoding: self.encoding,
@@ -224,10 +244,13 @@ impl InboundPlan {
     /// What the message triggers in the account that it belongs to.
     pub fn settle(&mut self, facts: InboundFacts) -> InboundWrites {
         let InboundFacts { account, mode, opted_out, contact, matched } = facts;
-        let word = stop_word(self.text.body.as_str(), |_| matched.is_some());
-        let (matched, contact) = match matched {
+        let (contact, matched) =
+            if self.is_from_name() { (None, None) } else { (contact, matched) };
+        let word = stop_word(self.text.body.as_str(), |_| matched.is_some())
+            .filter(|_| !self.is_from_name());
+        let (matched, contact, paused) = match matched {
             Some(facts) if word.is_none() => self.match_keyword(mode, opted_out, &facts),
-            _ => (None, contact),
+            _ => (None, contact, None),
         };
         let message = self.message(account, mode, contact.map(|contact| contact.id));
         let mut events =
@@ -235,7 +258,7 @@ impl InboundPlan {
         let opt_out = match word {
             Some(StopWord::OptOut) if !opted_out => {
                 let opt_out = OptOut {
-                    phone: self.text.from,
+                    phone: self.text.from.number(),
                     source: OptOutSource::Sms,
                     note: None,
                     created_at: self.at,
@@ -243,10 +266,12 @@ impl InboundPlan {
                 events.push(self.event(account, EventData::OptOutCreated(opt_out.clone())));
                 OptOutChange::Add(opt_out)
             }
-            Some(StopWord::OptIn) if opted_out => OptOutChange::Remove(self.text.from),
+            Some(StopWord::OptIn) if opted_out => OptOutChange::Remove(self.text.from.number()),
             _ => OptOutChange::Keep,
         };
-        let timeline = TimelineEntry { status: MessageStatus::Received, detail: None, at: self.at };
+        events.extend(paused.map(|told| self.event(account, EventData::RepliesPaused(told))));
+        let (status, detail) = (MessageStatus::Received, self.note.take());
+        let timeline = TimelineEntry { status, detail, at: self.at };
         let mut tally = Tally::default();
         tally.text(&Times::default(), &message);
         let raised = Raised { events, ids: self.ids.clone() };
@@ -259,12 +284,13 @@ impl InboundPlan {
         mode: Mode,
         opted_out: bool,
         facts: &MatchFacts,
-    ) -> (Option<Box<Matched>>, Option<Contact>) {
+    ) -> (Option<Box<Matched>>, Option<Contact>, Option<RepliesPaused>) {
         let InboundMessage { from, to, body: _, route } = &self.text;
-        let (from, to, at, validity) = (*from, *to, self.at, self.validity);
-        let occasion = Occasion { from, to, route, mode, opted_out, validity, at };
-        let (matched, contact) = reply::settle(&occasion, facts, &mut self.ids);
-        (Some(Box::new(matched)), contact)
+        let (from, to, at, validity) = (from.number(), *to, self.at, self.validity);
+        let limits = &self.reply_limits;
+        let occasion = Occasion { from, to, route, mode, opted_out, validity, limits, at };
+        let Triggered { matched, contact, paused } = reply::settle(&occasion, facts, &mut self.ids);
+        (Some(Box::new(matched)), contact, paused)
     }
 
     fn event(&mut self, account: AccountId, data: EventData) -> Event {
@@ -278,13 +304,13 @@ impl InboundPlan {
             direction: Direction::Inbound,
             status: MessageStatus::Received,
             to: self.text.to,
-            from: self.text.from,
+            from: self.text.from.number(),
             body: self.text.body.clone(),
             encoding: self.encoding,
             segments: self.segments,
             credits: Credits::ZERO,
             route: self.text.route.clone(),
-            sender: None,
+            sender: self.text.from.name().map(str::to_owned),
             client_ref: None,
             batch_id: None,
             campaign_id: None,

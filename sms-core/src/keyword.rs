@@ -1,18 +1,22 @@
 //! Keywords: words that people text to an account to get a reply and to join a list.
 //!
-//! [`reply`] has what a match triggers and the guard against loops; [`save`] has how keywords are
-//! created and changed.
+//! [`reply`] has what a match triggers and the guard against loops; [`reply_limit`] has how many
+//! replies an account sends; [`save`] has how keywords are created and changed.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::FieldError;
+use crate::field_error::FieldError;
 use crate::ids::{AccountId, KeywordId, ListId};
-use crate::message::Body;
-use crate::text::{MAX_CHARACTERS, StopWord, first_word, is_blank, stop_word};
+use crate::message::record::Body;
+use crate::text::blank::is_blank;
+use crate::text::length::MAX_CHARACTERS;
+use crate::text::stop_words::{StopWord, first_word, stop_word};
 use crate::time::Timestamp;
+use crate::version::{Version, Versioned};
 
 pub mod reply;
+pub mod reply_limit;
 pub mod save;
 pub mod store;
 
@@ -100,6 +104,21 @@ pub struct Keyword {
     pub created_at: Timestamp,
     /// When the account last changed the keyword. A match does not count as a change.
     pub updated_at: Timestamp,
+}
+
+/// Word, reply, list and whether it listens, but no matches.
+impl Versioned for Keyword {
+    const KIND: &'static str = "keyword";
+
+    fn version(&self) -> Version {
+        let Self { id, account: _, word, reply, add_to_list_id, listening, .. } = self;
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("word", [word.as_str()]);
+            fields.add("reply", reply.as_ref().map(Body::as_str));
+            fields.add("list", add_to_list_id.map(|id| id.to_string()));
+            fields.add("off", (*listening == Listening::Off).then_some(""));
+        })
+    }
 }
 
 impl Keyword {

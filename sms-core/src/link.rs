@@ -8,13 +8,11 @@ use crate::ids::{AccountId, CampaignId, LinkId, MessageId};
 use crate::phone::E164;
 use crate::random::Random;
 use crate::setters::setters;
-use crate::text::CODE_LENGTH;
+use crate::text::links::CODE_LENGTH;
 use crate::time::Timestamp;
 
 pub mod click;
 pub mod store;
-
-pub use click::{CampaignClicks, ClickPlan, Clicked};
 
 /// The code that identifies a short URL: 10 characters of `[0-9A-Za-z]`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +20,7 @@ pub struct LinkCode([u8; CODE_LENGTH]);
 
 /// The string cannot be a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a code has 10 letters and digits")]
+#[error("the code of a tracked link has 10 letters and digits")]
 pub struct NotALinkCode;
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -83,7 +81,10 @@ pub struct LinkBase(Arc<str>);
 
 /// The string cannot be the base of short URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a base starts with http:// or https://, has no white space and does not end with a slash")]
+#[error(
+    "the base of tracked links starts with http:// or https://, has no white space and does not \
+     end with a slash"
+)]
 pub struct NotALinkBase;
 
 impl LinkBase {

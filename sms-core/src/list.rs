@@ -1,11 +1,13 @@
 //! Lists: named groups of contacts.
 
-use crate::error::FieldError;
-use crate::idempotency::{Answer, Born, Fields};
+use crate::field_error::FieldError;
+use crate::idempotency::fingerprint::Fields;
+use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, ListId};
 use crate::setters::setters;
-use crate::text::is_blank;
+use crate::text::blank::is_blank;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion, Version, Versioned};
 
 pub mod join;
 pub mod store;
@@ -32,6 +34,19 @@ pub struct ContactList {
     pub created_at: Timestamp,
     /// When its name or description last changed.
     pub updated_at: Timestamp,
+}
+
+/// Name and description, but neither the count nor the members.
+impl Versioned for ContactList {
+    const KIND: &'static str = "list";
+
+    fn version(&self) -> Version {
+        let Self { id, account: _, name, description, contact_count: _, .. } = self;
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("name", [name]);
+            fields.add("description", description.as_deref());
+        })
+    }
 }
 
 /// A new list as given in a request.
@@ -98,6 +113,8 @@ pub struct ListChange {
     pub name: Option<String>,
     /// A new description, at most 500 characters; `Some(None)` removes it.
     pub description: Option<Option<String>>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 impl ListChange {
@@ -106,24 +123,30 @@ impl ListChange {
         check(self.name.as_deref(), self.description.as_ref().and_then(Option::as_deref))
     }
 
-    /// The list after the change.
-    #[must_use]
-    pub fn apply(self, list: ContactList, at: Timestamp) -> ContactList {
-        let Self { name, description } = self;
-        ContactList {
+    /// The list after the change, given the list that the store found under its lock.
+    ///
+    /// # Errors
+    ///
+    /// The list has another version than the change was made on.
+    pub fn apply(self, list: ContactList, at: Timestamp) -> Result<ContactList, Changed> {
+        let Self { name, description, if_version } = self;
+        if_version.check(&list)?;
+        Ok(ContactList {
             name: name.unwrap_or(list.name),
             description: description.unwrap_or(list.description),
             updated_at: at,
             ..list
-        }
+        })
     }
 }
 
 setters! { ListChange {
-    /// Replaces the name.
+    /// Replaces the name: 1 to 100 characters. Several lists may have the same name.
     name(name: impl Into<String>) = Some(name.into());
     /// Replaces the description; `None` removes it.
     description(text: Option<&str>) = Some(text.map(str::to_owned));
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 /// The rules of a list's name and description, of those that are given.
@@ -158,11 +181,11 @@ mod tests {
         let list = input.into_list(ListId::from_u128(1), account_id(), seconds(0));
         assert_eq!((list.contact_count, list.created_at), (0, list.updated_at));
         let change = ListChange { name: Some("VIP".to_owned()), ..ListChange::default() };
-        let renamed = change.apply(list.clone(), seconds(5));
+        let renamed = change.apply(list.clone(), seconds(5)).unwrap();
         let expected =
             ContactList { name: "VIP".to_owned(), updated_at: seconds(5), ..list.clone() };
         assert_eq!(renamed, expected);
-        let cleared = ListChange { name: None, description: Some(None) }.apply(list, seconds(5));
+        let cleared = ListChange::default().description(None).apply(list, seconds(5)).unwrap();
         assert_eq!((cleared.name.as_str(), cleared.description), ("Regulars", None));
     }
 

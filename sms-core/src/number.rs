@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::credits::Credits;
 use crate::ids::{AccountId, NumberId};
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
 
 pub mod release;
@@ -18,7 +18,7 @@ pub const ONLINE_FOR: Duration = Duration::from_mins(5);
 /// Who may use a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// Every account that has no online number of its own.
+    /// Every account without an online dedicated number.
     Shared,
     /// The account that rents the number.
     Dedicated(AccountId),
@@ -39,7 +39,7 @@ impl Holder {
 pub struct Number {
     /// The id of the number.
     pub id: NumberId,
-    /// The phone number.
+    /// The number in E.164; no other [`Number`] has the same.
     pub phone: E164,
     /// Who may use the number.
     pub holder: Holder,

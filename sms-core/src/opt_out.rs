@@ -11,6 +11,7 @@ use crate::phone::E164;
 use crate::time::Timestamp;
 use crate::unknown_name::UnknownName;
 
+pub mod import;
 pub mod store;
 
 /// The maximum length of a note, in characters.
@@ -28,7 +29,7 @@ pub enum OptOutSource {
 }
 
 impl OptOutSource {
-    /// Every value.
+    /// Every value, in the order in which the API lists them.
     pub const ALL: [Self; 3] = [Self::Sms, Self::Api, Self::Dashboard];
 
     /// The name used in the API and by stores.
@@ -86,7 +87,7 @@ impl From<Via> for OptOutSource {
 /// `opt_out.created`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OptOut {
-    /// The number.
+    /// The number, in E.164, that must not be texted.
     pub phone: E164,
     /// How the number came to be opted out.
     pub source: OptOutSource,

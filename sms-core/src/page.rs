@@ -23,12 +23,18 @@ impl Limit {
     /// each do not disable the endpoint.
     pub const REPLAY: Self = Self(14);
 
-    /// A single item.
+    /// A single item, to see whether there is one.
     pub const ONE: Self = Self(1);
 
     /// A page of `size` items; `None` unless `size` is 1 to 100.
     pub fn new(size: u32) -> Option<Self> {
         (1..=Self::MAX).contains(&size).then_some(Self(size))
+    }
+
+    /// What is left of the limit after this many items; `None` if nothing is.
+    pub(crate) fn less(self, items: usize) -> Option<Self> {
+        let left = self.0.saturating_sub(u32::try_from(items).unwrap_or(u32::MAX));
+        (left > 0).then_some(Self(left))
     }
 
     /// The limit as a number of items.
@@ -42,6 +48,10 @@ impl Default for Limit {
         Self(25)
     }
 }
+
+/// How many rows a search looks at for one page. A page that ends there may have few items or none;
+/// its cursor leads on.
+pub const LOOKED_AT: usize = 10_000;
 
 /// Where a page ended. Its text has 26 characters and is opaque to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +144,18 @@ impl<T> Page<T> {
         Self { items: rows, next }
     }
 
+    /// The same for a search. `end` is the last row that it looked at, if it ended before the last
+    /// row: the next page begins there unless this one is full.
+    pub fn of_search<K: Kind>(
+        rows: Vec<T>,
+        limit: Limit,
+        end: Option<Id<K>>,
+        id_of: impl Fn(&T) -> Id<K>,
+    ) -> Self {
+        let Self { items, next } = Self::of(rows, limit, id_of);
+        Self { items, next: next.or_else(|| end.map(Cursor::after)) }
+    }
+
     /// The same page with each item converted.
     pub fn map<U>(self, into: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(into).collect(), next: self.next }
@@ -202,6 +224,21 @@ mod tests {
         ] {
             let next = next.map(|row| Cursor::after(id_of(&row)));
             assert_eq!(Page::of(rows, limit, id_of), Page { items, next });
+        }
+    }
+
+    #[test]
+    fn a_search_that_ends_early_goes_on_where_it_ended_unless_its_page_is_full() {
+        let limit = Limit::new(2).unwrap();
+        let end = Some(MessageId::from_u128(1));
+        for (rows, end, items, next) in [
+            (vec![], None, vec![], None),
+            (vec![], end, vec![], Some(1)),
+            (vec![9, 8], end, vec![9, 8], Some(1)),
+            (vec![9, 8, 7], end, vec![9, 8], Some(8)),
+        ] {
+            let next = next.map(|row| Cursor::after(id_of(&row)));
+            assert_eq!(Page::of_search(rows, limit, end, id_of), Page { items, next });
         }
     }
 

@@ -1,11 +1,10 @@
 //! Phone numbers: reading what people type, and the one form in which numbers are kept.
 //!
 //! Behind the edge of the platform every number is an [`E164`]. [`parse_uk_mobile`] reads a
-//! recipient as typed, [`parse_any`] reads the sender of an inbound message or one of the
-//! operator's numbers, and [`split_recipients`] splits a string that holds several numbers.
-//! Underneath, `scan` reads characters, `uk_plan` knows the ranges of +44 (Ofcom's National
-//! Telephone Numbering Plan), and `country_codes` knows the calling codes of other countries (ITU-T
-//! E.164).
+//! recipient as typed, [`parse_any`] reads any number, such as one of the operator's, and
+//! [`split_recipients`] splits a string that holds several numbers. Underneath, `scan` reads
+//! characters, `uk_plan` knows the ranges of +44 (Ofcom's National Telephone Numbering Plan), and
+//! `country_codes` knows the calling codes of other countries (ITU-T E.164).
 //!
 //! This module does not know which blocks Ofcom has allocated to whom, carriers, ported numbers or
 //! prices. It accepts any number that fits the numbering plan, in service or not.
@@ -58,6 +57,12 @@ impl E164 {
     /// ```
     pub const fn from_digits(digits: u64) -> Option<Self> {
         if digits >= SMALLEST && digits <= LARGEST { Some(Self(digits)) } else { None }
+    }
+
+    /// The number that stands in for a sender without one: the country code 999, which no country
+    /// has, and the last twelve digits of a hash.
+    pub(crate) const fn stand_in(hash: u64) -> Self {
+        Self(999_000_000_000_000 + hash % 1_000_000_000_000)
     }
 
     /// The digits without the plus, as one integer.
@@ -150,8 +155,10 @@ pub fn parse_uk_mobile(text: &str) -> Result<E164, PhoneRefused> {
 /// Reads any well-formed number, of any kind and country, by the rules of [`parse_uk_mobile`]. The
 /// only error is [`PhoneRefused::Invalid`].
 ///
-/// Use it for the senders of inbound messages and for the operator's numbers. A number of another
-/// country needs its `+` or `00`. Short codes and names are not E.164 numbers and are refused.
+/// Use it for the operator's numbers. A number of another country needs its `+` or `00`. Short
+/// codes and names are not E.164 numbers and are refused;
+/// [`Originator`](crate::originator::Originator) reads them too, as an inbound message may come
+/// from one.
 ///
 /// ```
 /// use sms_core::phone::parse_any;
@@ -176,6 +183,22 @@ pub fn parse_any(text: &str) -> Result<E164, PhoneRefused> {
 /// ```
 pub fn split_recipients(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', ';', '\n', '\r']).map(trimmed).filter(|piece| !piece.is_empty())
+}
+
+/// For inputs that take numbers as text.
+///
+/// ```
+/// use sms_core::phone::parse_uk_mobile;
+/// use sms_core::sending::SendRequest;
+///
+/// let number = parse_uk_mobile("07700 900123")?;
+/// assert_eq!(SendRequest::new("Hello").to(number).to, ["+447700900123"]);
+/// # Ok::<(), sms_core::phone::PhoneRefused>(())
+/// ```
+impl From<E164> for String {
+    fn from(number: E164) -> Self {
+        number.to_string()
+    }
 }
 
 impl fmt::Display for E164 {

@@ -1,13 +1,15 @@
-//! Delivery receipts (DLRs): a network's report on what became of a message.
+//! Delivery receipts (DLRs): a network's report on whether a message was delivered.
 
+use crate::change::{Changed, News, change};
 use crate::ids::{FollowUpId, Ids, MessageId};
-use crate::message::change::{Changed, News, change};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::Message;
 use crate::message::status::Trigger;
-use crate::message::{ErrorCode, Message};
 use crate::time::Timestamp;
 
 pub mod report;
 pub mod store;
+pub mod unmatched;
 
 /// What a receipt reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub enum ReceiptStatus {
 pub struct Receipt {
     /// The message that it is about.
     pub message: MessageId,
-    /// What it reports.
+    /// That it was delivered, or why it was not.
     pub status: ReceiptStatus,
 }
 
@@ -39,7 +41,7 @@ impl Receipt {
 pub struct ReceiptPlan {
     /// The receipt as the route reported it.
     pub receipt: Receipt,
-    /// When it arrived.
+    /// When it arrived, UTC; becomes the `delivered_at` or `failed_at` of the message.
     pub at: Timestamp,
     /// Ids for the refund and the events.
     pub ids: Ids,

@@ -9,47 +9,48 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::dispatch::lane::Lane;
+use crate::error::Error;
 use crate::inbound::InboundMessage;
 use crate::inbound::segment::InboundSegment;
+use crate::lane::Lane;
 use crate::receipt::Receipt;
-use crate::receipt::report::NetworkReport;
+use crate::receipt::report::{NetworkReport, Reported};
 
-mod hand_over;
-mod name;
 pub mod simulator;
 
-pub use hand_over::{
+pub use crate::hand_over::look::{FRESH_FOR, Look};
+pub use crate::hand_over::{
     Comeback, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Simulated, all_at_once,
 };
-pub use name::RouteName;
+pub use crate::route_name::RouteName;
 
 /// Where a route reports what comes back from its network.
 #[async_trait]
 pub trait RouteSink: Send + Sync {
     /// Records a receipt for a message, by the message's own id. After an error it is not stored:
     /// the route should have the network send it again.
-    async fn receipt(&self, receipt: Receipt) -> Result<(), crate::Error>;
+    async fn receipt(&self, receipt: Receipt) -> Result<(), Error>;
 
-    /// Records receipts for segments, by the ids that the network gave them. Returns one result for
-    /// each, in the order given; an error means the same as with [`receipt`](Self::receipt).
-    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>>;
+    /// Records receipts for segments, by the ids that the network gave them. Returns for each,
+    /// in the order given, what became of it; an error means the same as with
+    /// [`receipt`](Self::receipt).
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<Reported, Error>>;
 
     /// Records an inbound message to one of our numbers. After an error it is not stored.
-    async fn inbound(&self, text: InboundMessage) -> Result<(), crate::Error>;
+    async fn inbound(&self, text: InboundMessage) -> Result<(), Error>;
 
     /// Records one segment of a long inbound message. After an error it is not stored.
-    async fn inbound_segment(&self, part: InboundSegment) -> Result<(), crate::Error>;
+    async fn inbound_segment(&self, part: InboundSegment) -> Result<(), Error>;
 
     /// Records that the route is connected, so its numbers are online. Call it more often than
     /// every [`ONLINE_FOR`](crate::number::ONLINE_FOR).
-    async fn connected(&self, route: &RouteName) -> Result<(), crate::Error>;
+    async fn connected(&self, route: &RouteName) -> Result<(), Error>;
 }
 
 /// Whether a route accepts messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fitness {
-    /// It accepts messages.
+    /// It accepts messages at once.
     Ready,
     /// It accepts none for now: it has enough in hand, or has just lost its connections. Its
     /// messages wait in the queue.
@@ -60,7 +61,7 @@ pub enum Fitness {
 }
 
 impl Fitness {
-    /// Every value.
+    /// Every value, in the order in which the API lists them.
     pub const ALL: [Self; 3] = [Self::Ready, Self::Full, Self::Down];
 
     /// The name used in the API.
@@ -98,6 +99,15 @@ pub struct Connections {
     pub down_for: Option<Duration>,
 }
 
+/// Another way to read the id of a receipt than the one that is configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// What the operator is advised if it is the right one.
+    pub hint: &'static str,
+    /// The ids under which the segment of the receipt would then have been recorded.
+    pub ids: Vec<String>,
+}
+
 /// Carries messages to a network.
 #[async_trait]
 pub trait Route: Send + Sync + fmt::Debug {
@@ -111,6 +121,9 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// `messages`, as soon as that is known: an outcome is recorded without waiting for the
     /// slowest. A message of which nothing is said is handed over again when the claim on it runs
     /// out.
+    ///
+    /// A route gives back what it cannot submit while the [look](OutboundMessage::look) at the
+    /// message counts.
     ///
     /// A route that bounds how many messages may be sent twice gives each a [`Room`], which is free
     /// once its outcome is safe.
@@ -131,6 +144,12 @@ pub trait Route: Send + Sync + fmt::Debug {
         Fitness::Ready
     }
 
+    /// How many more messages of this lane it can submit in about a second, as far as it knows. A
+    /// claim takes no more: what waits longer has to be given back.
+    fn room(&self, _lane: Lane) -> usize {
+        usize::MAX
+    }
+
     /// Whether it writes to the program's journal that it is about to submit a message
     /// ([`Entry::Submitting`](crate::dispatch::journal::Entry::Submitting)). If it does not, a
     /// message counts as submitted from the moment it is handed over.
@@ -141,6 +160,12 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// The state of its connections; `None` for a route without connections.
     fn connections(&self) -> Option<Connections> {
         None
+    }
+
+    /// Other ways to read the id of a receipt that matches no message. If most such receipts match
+    /// messages by one of them, the operator is advised.
+    fn readings(&self, _id: &str) -> Vec<Reading> {
+        Vec::new()
     }
 
     /// Keeps the route connected and reports what comes back, until dropped. A route without

@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 use crate::webhook::endpoint::{Endpoint, EndpointInput, Power};
 use crate::webhook::secret::Secret;
 
-/// 2026-11-21T07:07:10.123Z.
+/// The moment 2026-11-21T07:07:10.123Z, at which most tests happen.
 pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(1_795_244_830_123)
 }
@@ -55,7 +55,7 @@ pub(crate) fn person() -> E164 {
     mobile(123)
 }
 
-/// The account's number.
+/// The number that the account sends from.
 pub(crate) fn our_number() -> E164 {
     mobile(1)
 }

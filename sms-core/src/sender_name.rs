@@ -11,11 +11,11 @@ use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, SenderNameId};
 use crate::time::Timestamp;
 
+pub mod likeness;
 pub mod review;
-mod status;
+pub(crate) mod status;
 pub mod store;
 
-pub use review::{Decision, ReviewPlan, ReviewRefused};
 pub use status::ReviewStatus;
 
 /// The permitted length of a name, in characters. 11 is the maximum of an alphanumeric address
@@ -111,7 +111,7 @@ pub struct SenderName {
     pub id: SenderNameId,
     /// The account that requested the name.
     pub account: AccountId,
-    /// The name.
+    /// The name as recipients see it, 3 to 11 characters.
     pub value: SenderValue,
     /// What the account wants it for, at most 500 characters; `None` if not given.
     pub purpose: Option<String>,

@@ -49,7 +49,7 @@ pub struct CsrfToken(String);
 pub enum Holder {
     /// The API key with this hash.
     Key(KeyHash),
-    /// The operator's token.
+    /// The operator's token, with proof that it was given.
     Operator(OperatorSeal),
 }
 

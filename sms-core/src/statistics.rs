@@ -17,7 +17,7 @@ use std::ops::AddAssign;
 
 use crate::credits::ledger::{Entry, Kind};
 use crate::ids::AccountId;
-use crate::message::{Message, Times};
+use crate::message::record::{Message, Times};
 use crate::time::Timestamp;
 use crate::unknown_name::UnknownName;
 
@@ -25,10 +25,7 @@ pub mod span;
 pub mod store;
 pub mod summary;
 
-pub use span::{Piece, Span, Totals};
-pub use summary::{Change, Day, Summary, SummaryRequest};
-
-/// What is counted.
+/// What can be counted in a period. Only live messages count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counted {
     /// Outbound messages that were sent.
@@ -37,7 +34,7 @@ pub enum Counted {
     Delivered,
     /// Messages that failed before they were sent, and messages that the network could not deliver.
     Failed,
-    /// Inbound messages.
+    /// Inbound messages, at their `received_at`.
     Received,
     /// Credits taken by sends, less refunds.
     Credits,
@@ -82,15 +79,15 @@ impl std::str::FromStr for Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// See [`Counted::Sent`].
+    /// Live messages whose `sent_at` is in the period: see [`Counted::Sent`].
     pub sent: i64,
-    /// See [`Counted::Delivered`].
+    /// Live messages whose `delivered_at` is in the period: see [`Counted::Delivered`].
     pub delivered: i64,
-    /// See [`Counted::Failed`].
+    /// Live messages whose `failed_at` is in the period: see [`Counted::Failed`].
     pub failed: i64,
-    /// See [`Counted::Received`].
+    /// Live messages whose `received_at` is in the period: see [`Counted::Received`].
     pub received: i64,
-    /// See [`Counted::Credits`].
+    /// Credits charged in the period, less refunds: see [`Counted::Credits`].
     pub credits: i64,
 }
 
@@ -131,9 +128,9 @@ impl AddAssign for Counts {
 /// A period of time that includes its start and excludes its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// The start, included.
+    /// The first moment of the period.
     pub from: Timestamp,
-    /// The end, excluded.
+    /// The first moment after the period.
     pub to: Timestamp,
 }
 
@@ -151,7 +148,7 @@ pub struct Count {
     pub account: AccountId,
     /// The time at which it counts.
     pub at: Timestamp,
-    /// What is counted.
+    /// Which of the counts changes.
     pub counted: Counted,
     /// How many more there are; negative if there are fewer.
     pub amount: i64,
@@ -218,10 +215,10 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::account::Mode;
+    use crate::change::{News, change};
     use crate::credits::Credits;
     use crate::credits::ledger::{Cause, Draft, post};
     use crate::ids::{BatchId, NumberId};
-    use crate::message::change::{News, change};
     use crate::message::status::Trigger;
     use crate::message::{ErrorCode, MessageStatus};
     use crate::samples::{account_id, credits, ids, message, millis, now, seconds};

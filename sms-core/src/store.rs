@@ -12,91 +12,96 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::account::store::{AccountStore, ApiKeyStore};
-use crate::campaign::store::CampaignStore;
-use crate::contact::store::ContactStore;
-use crate::conversation::store::ConversationStore;
-use crate::credits::store::CreditStore;
+use crate::account::store::{AccountStore, ApiKeyStore, ReadsAccounts, ReadsApiKeys};
+use crate::campaign::store::{CampaignStore, ReadsCampaigns};
+use crate::change::store::{MessageStore, ReadsMessages};
+use crate::contact::store::{ContactStore, ReadsContacts};
+use crate::conversation::store::{ConversationStore, ReadsConversations};
+use crate::credits::store::{CreditStore, ReadsCredits};
 use crate::dispatch::store::DispatchStore;
-use crate::event::store::EventStore;
+use crate::event::store::ReadsEvents;
 use crate::idempotency::store::IdempotencyStore;
-use crate::inbound::store::InboundStore;
-use crate::keyword::store::KeywordStore;
-use crate::link::store::LinkStore;
-use crate::list::store::ListStore;
-use crate::message::store::MessageStore;
-use crate::number::store::NumberStore;
-use crate::opt_out::store::OptOutStore;
+use crate::inbound::store::{InboundStore, ReadsInbound};
+use crate::keyword::store::{KeywordStore, ReadsKeywords};
+use crate::link::store::{LinkStore, ReadsLinks};
+use crate::list::store::{ListStore, ReadsLists};
+use crate::number::store::{NumberStore, ReadsNumbers};
+use crate::opt_out::store::{OptOutStore, ReadsOptOuts};
 use crate::receipt::store::ReceiptStore;
-use crate::sender_name::store::SenderNameStore;
+use crate::sender_name::store::{ReadsSenderNames, SenderNameStore};
 use crate::sending::store::SendingStore;
 use crate::session::store::SessionStore;
-use crate::statistics::store::StatisticsStore;
-use crate::template::store::TemplateStore;
-use crate::webhook::store::WebhookStore;
+use crate::statistics::store::ReadsStatistics;
+use crate::template::store::{ReadsTemplates, TemplateStore};
+use crate::upkeep::store::Upkeep;
+use crate::webhook::store::{ReadsWebhooks, WebhookStore};
 
 pub(crate) mod cache;
-mod error;
 
-pub use error::{CommitError, StoreError};
+pub use crate::store_error::{CommitError, StoreError};
 
-/// All store traits together. Implemented for every type that implements them.
-pub trait Store:
-    AccountStore
-    + ApiKeyStore
-    + CampaignStore
-    + ContactStore
-    + ConversationStore
-    + CreditStore
-    + DispatchStore
-    + EventStore
-    + IdempotencyStore
-    + InboundStore
-    + LinkStore
-    + KeywordStore
-    + ListStore
-    + MessageStore
-    + NumberStore
-    + OptOutStore
-    + ReceiptStore
-    + SenderNameStore
-    + SendingStore
-    + SessionStore
-    + StatisticsStore
-    + TemplateStore
-    + WebhookStore
-    + Health
-    + fmt::Debug
-{
+/// A trait that adds up others, implemented for every type that implements all of them.
+macro_rules! sum {
+    ($(#[$doc:meta])* $sum:ident = $first:path $(, $next:path)* $(,)?) => {
+        $(#[$doc])*
+        pub trait $sum: $first $(+ $next)* {}
+
+        impl<S> $sum for S where S: $first $(+ $next)* {}
+    };
 }
 
-impl<S> Store for S where
-    S: AccountStore
-        + ApiKeyStore
-        + CampaignStore
-        + ContactStore
-        + ConversationStore
-        + CreditStore
-        + DispatchStore
-        + EventStore
-        + IdempotencyStore
-        + InboundStore
-        + LinkStore
-        + KeywordStore
-        + ListStore
-        + MessageStore
-        + NumberStore
-        + OptOutStore
-        + ReceiptStore
-        + SenderNameStore
-        + SendingStore
-        + SessionStore
-        + StatisticsStore
-        + TemplateStore
-        + WebhookStore
-        + Health
-        + fmt::Debug
-{
+sum! {
+    /// All store traits that read. It offers no way to change anything. Implemented for every type
+    /// that implements them.
+    Reads =
+        ReadsAccounts,
+        ReadsApiKeys,
+        ReadsCampaigns,
+        ReadsContacts,
+        ReadsConversations,
+        ReadsCredits,
+        ReadsEvents,
+        ReadsInbound,
+        ReadsKeywords,
+        ReadsLinks,
+        ReadsLists,
+        ReadsMessages,
+        ReadsNumbers,
+        ReadsOptOuts,
+        ReadsSenderNames,
+        ReadsStatistics,
+        ReadsTemplates,
+        ReadsWebhooks,
+}
+
+sum! {
+    /// All store traits together. Implemented for every type that implements them.
+    Store =
+        Reads,
+        AccountStore,
+        ApiKeyStore,
+        CampaignStore,
+        ContactStore,
+        ConversationStore,
+        CreditStore,
+        DispatchStore,
+        IdempotencyStore,
+        InboundStore,
+        LinkStore,
+        KeywordStore,
+        ListStore,
+        MessageStore,
+        NumberStore,
+        OptOutStore,
+        ReceiptStore,
+        SenderNameStore,
+        SendingStore,
+        SessionStore,
+        TemplateStore,
+        WebhookStore,
+        Upkeep,
+        Health,
+        fmt::Debug,
 }
 
 /// What [`Sms::builder`](crate::Sms::builder) accepts: a store, or a shared [`Arc`] of one.

@@ -6,13 +6,15 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::error::FieldError;
-use crate::idempotency::{Answer, Born, Fields};
+use crate::field_error::FieldError;
+use crate::idempotency::fingerprint::Fields;
+use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, TemplateId};
-use crate::message::Body;
+use crate::message::record::Body;
 use crate::setters::setters;
-use crate::text::MAX_CHARACTERS;
+use crate::text::length::MAX_CHARACTERS;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion, Version, Versioned};
 
 pub mod store;
 
@@ -36,6 +38,19 @@ pub struct Template {
     pub created_at: Timestamp,
     /// When the template last changed.
     pub updated_at: Timestamp,
+}
+
+/// The version follows from name and body, not from times.
+impl Versioned for Template {
+    const KIND: &'static str = "template";
+
+    fn version(&self) -> Version {
+        let Self { id, account: _, name, body, created_at: _, updated_at: _ } = self;
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("name", [name]);
+            fields.add("body", [body.as_str()]);
+        })
+    }
 }
 
 /// A new template as given in a request.
@@ -90,33 +105,41 @@ pub struct TemplateChange {
     pub name: Option<String>,
     /// A new text, 1 to 1,600 characters.
     pub body: Option<Body>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 impl TemplateChange {
     /// Every rule on single fields that the change breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
-        let Self { name, body } = self;
+        let Self { name, body, if_version: _ } = self;
         check(name.as_deref(), body.as_ref().map(Body::as_str))
     }
 
-    /// The template after the change.
-    #[must_use]
-    pub fn apply(self, template: Template, at: Timestamp) -> Template {
-        let Self { name, body } = self;
-        Template {
+    /// The template after the change, given the template that the store found under its lock.
+    ///
+    /// # Errors
+    ///
+    /// The template has another version than the change was made on.
+    pub fn apply(self, template: Template, at: Timestamp) -> Result<Template, Changed> {
+        let Self { name, body, if_version } = self;
+        if_version.check(&template)?;
+        Ok(Template {
             name: name.unwrap_or(template.name),
             body: body.unwrap_or(template.body),
             updated_at: at,
             ..template
-        }
+        })
     }
 }
 
 setters! { TemplateChange {
-    /// Replaces the name.
+    /// Replaces the name; 1 to 200 characters.
     name(name: impl Into<String>) = Some(name.into());
-    /// Replaces the body.
+    /// Replaces the text; 1 to 1,600 characters.
     body(body: impl Into<Arc<str>>) = Some(Body::new(body));
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 fn check(name: Option<&str>, body: Option<&str>) -> Vec<FieldError> {
@@ -196,20 +219,20 @@ mod tests {
     #[test]
     fn a_change_obeys_the_rules_of_the_fields_it_names() {
         assert_eq!(TemplateChange::default().check(), []);
-        let change = TemplateChange { name: None, body: Some(Body::new("")) };
+        let change = TemplateChange::default().body("");
         assert_eq!(named(change.check()), [("body".to_owned(), "too_short")]);
     }
 
     #[test]
     fn a_change_keeps_the_fields_it_does_not_name() {
-        let name = TemplateChange { name: Some("Till".to_owned()), body: None };
+        let name = TemplateChange::default().name("Till");
         let expected = Template { name: "Till".to_owned(), updated_at: now(), ..template() };
-        assert_eq!(name.apply(template(), now()), expected);
-        let body = TemplateChange { name: None, body: Some(Body::new("Bye")) };
+        assert_eq!(name.apply(template(), now()), Ok(expected));
+        let body = TemplateChange::default().body("Bye");
         let expected = Template { body: Body::new("Bye"), updated_at: now(), ..template() };
-        assert_eq!(body.apply(template(), now()), expected);
+        assert_eq!(body.apply(template(), now()), Ok(expected));
         let nothing = TemplateChange::default().apply(template(), now());
-        assert_eq!(nothing, Template { updated_at: now(), ..template() });
+        assert_eq!(nothing, Ok(Template { updated_at: now(), ..template() }));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Webhooks: which endpoints receive which events, and what becomes of each delivery.
+//! Webhooks: which endpoints receive which events, and how each delivery proceeds.
 //!
 //! This module decides and sends nothing. HTTP, signatures and addresses are behind the trait
 //! [`sender::WebhookSender`], which the crate `sms-webhooks` implements.

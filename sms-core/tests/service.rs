@@ -18,7 +18,7 @@ use sms_core::dispatch::Lane;
 use sms_core::event::EventType;
 use sms_core::ids::AccountId;
 use sms_core::inbound::InboundMessage;
-use sms_core::inbound::segment::{InboundSegment, Place};
+use sms_core::inbound::segment::{InboundSegment, Place, SegmentText};
 use sms_core::keyword::save::KeywordInput;
 use sms_core::list::ListInput;
 use sms_core::list::join::JoinInput;
@@ -176,11 +176,11 @@ impl Stage {
 
     fn part(&self, number: u8, words: &str) -> InboundSegment {
         InboundSegment {
-            from: person(),
+            from: person().into(),
             to: ours(),
             reference: 7,
             place: Place::new(number, 2).unwrap(),
-            body: Body::new(words),
+            text: SegmentText::whole(words),
             route: RouteName::new("simulator"),
             received_at: self.clock.now(),
         }
@@ -197,7 +197,7 @@ fn ours() -> E164 {
 
 fn report(id: &str) -> NetworkReport {
     let id = NetworkId::new(RouteName::new("simulator"), id);
-    NetworkReport { id, status: ReceiptStatus::Delivered }
+    NetworkReport::new(id, ReceiptStatus::Delivered)
 }
 
 fn endpoint() -> EndpointInput {
@@ -242,7 +242,7 @@ fn what_a_route_brings_is_taken_in_and_each_report_has_an_answer() {
     stage.send(SendRequest::new("hello"));
     block_on(stage.sms.dispatch_due(10)).unwrap();
     let sink = stage.sms.sink();
-    let (from, to, route) = (person(), ours(), RouteName::new("simulator"));
+    let (from, to, route) = (person().into(), ours(), RouteName::new("simulator"));
     let text = InboundMessage { from, to, body: Body::new("whole"), route };
     stage.heard.take();
     block_on(sink.inbound(text)).unwrap();
@@ -387,7 +387,7 @@ fn an_answer_to_a_keyword_waits_for_a_route_as_long_as_any_message() {
     block_on(stage.account.keyword_create(word)).unwrap();
     stage.send(SendRequest::new("hello"));
     block_on(stage.sms.dispatch_due(10)).unwrap();
-    let (from, to, route) = (person(), ours(), RouteName::new("simulator"));
+    let (from, to, route) = (person().into(), ours(), RouteName::new("simulator"));
     let text = InboundMessage { from, to, body: Body::new("menu"), route };
     block_on(stage.sms.sink().inbound(text)).unwrap();
     stage.clock.advance(HOUR + Duration::from_secs(1));

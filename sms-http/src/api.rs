@@ -29,6 +29,7 @@ pub mod event_stream;
 pub mod export;
 pub mod gate;
 pub mod idempotency;
+pub(crate) mod key_standing;
 pub mod keyword;
 pub mod link;
 pub mod list;
@@ -37,6 +38,7 @@ pub mod message_shape;
 mod moment;
 pub mod number;
 pub mod opt_out;
+pub mod opt_out_import;
 pub mod page;
 pub mod path_id;
 pub mod send;
@@ -44,9 +46,10 @@ pub mod sender_name;
 pub mod statistics;
 mod tag;
 pub mod template;
-pub(crate) mod unknown_key;
+pub(crate) mod version;
 pub mod webhook;
 pub mod webhook_replay;
+mod whole_read;
 
 pub use event_stream::{EventStreams, StreamLimits};
 pub use tag::Tag;
@@ -72,7 +75,7 @@ pub type Account = (
     balance::BalanceApi,
     event_log::EventApi,
     number::NumberApi,
-    opt_out::OptOutApi,
+    (opt_out::OptOutApi, opt_out_import::OptOutImportApi),
     sender_name::SenderNameApi,
     statistics::StatisticsApi,
     template::TemplateApi,
@@ -100,7 +103,7 @@ pub fn apis(sms: &Sms, streams: &EventStreams) -> Apis {
         balance::BalanceApi::new(sms.clone()),
         event_log::EventApi::new(sms.clone(), streams.clone()),
         number::NumberApi::new(sms.clone()),
-        opt_out::OptOutApi::new(sms.clone()),
+        (opt_out::OptOutApi::new(sms.clone()), opt_out_import::OptOutImportApi::new(sms.clone())),
         sender_name::SenderNameApi::new(sms.clone()),
         statistics::StatisticsApi::new(sms.clone()),
         template::TemplateApi::new(sms.clone()),

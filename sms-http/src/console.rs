@@ -21,6 +21,7 @@ mod path;
 mod people;
 mod policy;
 mod session;
+mod session_standing;
 mod sign_in;
 
 use std::sync::Arc;
@@ -41,10 +42,10 @@ use crate::admin::gate::OperatorToken;
 use crate::api;
 use crate::api::EventStreams;
 use crate::api::gate::callers_only;
-use crate::api::unknown_key::KeyLookUps;
 use crate::rate_limit::RateLimiter;
 use crate::rate_limit::crowd::CrowdLimiter;
 use crate::sandbox::Sandbox;
+use crate::secret_door::SecretDoor;
 use crate::web::error::ApiError;
 use crate::web::intake::door::Doors;
 use crate::web::intake::{Intake, IntakeLimits};
@@ -90,7 +91,7 @@ pub(crate) struct Console<'a> {
     pub rate: CrowdLimiter<[u8; 32]>,
     /// Counts how often people sign in with each key.
     pub sign_ins: RateLimiter,
-    pub look_ups: Arc<KeyLookUps>,
+    pub secrets: Arc<SecretDoor>,
 }
 
 /// The codes of errors that only the console answers.
@@ -100,7 +101,7 @@ impl Console<'_> {
     /// Adds the paths of the console, and the doors before them.
     pub(crate) fn add_to(self, table: PathTable, doors: Doors) -> (PathTable, Doors) {
         let Self { parts, audience, sms, sandbox, token, public_url, streams, .. } = self;
-        let Self { limiter, sign_ins, rate, look_ups, .. } = self;
+        let Self { limiter, sign_ins, rate, secrets, .. } = self;
         let clock = Arc::clone(&parts.clock);
         // The operator's own listener is somewhere else, often without HTTPS in a private network.
         let site = match audience {
@@ -120,7 +121,7 @@ impl Console<'_> {
             },
             site,
             rate,
-            look_ups,
+            secrets,
             sign_ins,
         });
         let desk = desk(parts, sms, sandbox, public_url);

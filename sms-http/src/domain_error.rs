@@ -34,6 +34,7 @@ impl From<Error> for ApiError {
             Error::UnknownReference { .. } => StatusCode::NOT_FOUND,
             Error::MayNotSend(_) => StatusCode::FORBIDDEN,
             Error::InsufficientCredit { .. } => StatusCode::PAYMENT_REQUIRED,
+            Error::PreconditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Error::IdempotencyConflict
             | Error::MessageNotCancellable(_)
             | Error::CampaignNotDraft

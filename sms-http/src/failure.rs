@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::web::openapi::{ErrorCode, Failure, Failures, no_details};
 
 /// Every kind.
-pub(crate) const ALL: &[&Failure] = &[&INSUFFICIENT_CREDIT, &FORBIDDEN, &CONFLICT];
+pub(crate) const ALL: &[&Failure] = &[&INSUFFICIENT_CREDIT, &FORBIDDEN, &CONFLICT, &CHANGED];
 
 const INSUFFICIENT_CREDIT: Failure = Failure {
     name: "InsufficientCredit",
@@ -26,6 +26,29 @@ const CONFLICT: Failure = Failure {
     description: "The request conflicts with the current state; `code` says how.",
     headers: &[],
 };
+
+const CHANGED: Failure = Failure {
+    name: "PreconditionFailed",
+    status: StatusCode::PRECONDITION_FAILED,
+    description: "The `ETag` of the resource is not in `If-Match`; nothing was changed.",
+    headers: &[],
+};
+
+/// 412: the resource changed after the caller read it.
+#[derive(Debug)]
+pub(crate) enum Changed {}
+
+impl Failures for Changed {
+    const ALL: &'static [&'static Failure] = &[&CHANGED];
+}
+
+/// 409 or 412: a change conflicts with the current state, or was made on another version.
+#[derive(Debug)]
+pub(crate) enum ConflictOrChanged {}
+
+impl Failures for ConflictOrChanged {
+    const ALL: &'static [&'static Failure] = &[&CONFLICT, &CHANGED];
+}
 
 /// 409: the request conflicts with the current state.
 #[derive(Debug)]
@@ -195,6 +218,17 @@ pub(crate) const CODES: &[ErrorCode] = &[
         "Delete an endpoint first.",
         "the account already has 10 webhook endpoints, the most it may have; delete one first",
     ),
+    ErrorCode {
+        details: what_changed,
+        ..code(
+            StatusCode::PRECONDITION_FAILED,
+            "precondition_failed",
+            "The resource changed after you read it: its `ETag` is not in `If-Match`. Nothing was \
+             changed. `details` has `resource`.",
+            "Read it again, and repeat the change with its new `ETag`.",
+            "this contact changed after you read it: read it again and repeat the change",
+        )
+    },
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "no_recipients",
@@ -242,8 +276,8 @@ pub(crate) const OF_OPERATIONS: &[(&str, &[&str])] = &[
     ("message_quote", &["no_number", "sender_not_approved", "test_limit_exceeded"]),
     ("message_cancel", &["message_not_cancellable"]),
     ("campaign_create", &["idempotency_conflict", "sender_not_approved"]),
-    ("campaign_update", &["campaign_not_draft", "sender_not_approved"]),
-    ("campaign_delete", &["campaign_not_draft"]),
+    ("campaign_update", &["campaign_not_draft", "precondition_failed", "sender_not_approved"]),
+    ("campaign_delete", &["campaign_not_draft", "precondition_failed"]),
     (
         "campaign_send",
         &[
@@ -260,28 +294,41 @@ pub(crate) const OF_OPERATIONS: &[(&str, &[&str])] = &[
     ),
     ("campaign_cancel", &["campaign_not_cancellable"]),
     ("contact_create", &["contact_exists", "idempotency_conflict"]),
-    ("contact_update", &["contact_exists"]),
+    ("contact_update", &["contact_exists", "precondition_failed"]),
+    ("contact_delete", &["precondition_failed"]),
     ("contact_import", &["idempotency_conflict"]),
     ("event_stream", &["account_suspended"]),
     ("keyword_create", &["idempotency_conflict", "keyword_exists", "reserved_keyword"]),
-    ("keyword_update", &["keyword_exists", "reserved_keyword"]),
+    ("keyword_update", &["keyword_exists", "precondition_failed", "reserved_keyword"]),
+    ("keyword_delete", &["precondition_failed"]),
     ("list_create", &["idempotency_conflict"]),
+    ("list_update", &["precondition_failed"]),
+    ("list_delete", &["precondition_failed"]),
     ("opt_out_create", &["idempotency_conflict"]),
     ("sender_name_create", &["idempotency_conflict", "sender_exists"]),
     ("template_create", &["idempotency_conflict"]),
+    ("template_update", &["precondition_failed"]),
+    ("template_delete", &["precondition_failed"]),
     ("webhook_create", &["idempotency_conflict", "webhook_limit_reached"]),
+    ("webhook_update", &["precondition_failed"]),
+    ("webhook_delete", &["precondition_failed"]),
     ("webhook_replay", &["idempotency_conflict", "replay_under_way", "webhook_disabled"]),
 ];
 
 /// The codes of [`CODES`] that each operation of the operator's API answers.
 pub(crate) const OF_OPERATOR: &[(&str, &[&str])] = &[
     ("account_create", &["balance_out_of_range", "idempotency_conflict"]),
+    ("account_update", &["precondition_failed"]),
     ("api_key_create", &["idempotency_conflict"]),
     ("credits_adjust", &["balance_out_of_range", "idempotency_conflict"]),
     ("inbound_take", &["idempotency_conflict"]),
     ("number_create", &["idempotency_conflict", "number_exists", "number_quarantined"]),
     ("sender_name_approve", &["sender_exists"]),
 ];
+
+fn what_changed() -> Value {
+    json!({ "resource": "contact" })
+}
 
 fn needed_and_balance() -> Value {
     json!({ "needed": 12, "balance": 3 })
@@ -324,6 +371,7 @@ mod tests {
             Error::SenderExists,
             Error::WebhookDisabled,
             Error::WebhookLimitReached,
+            Error::PreconditionFailed("contact"),
             Error::NoRecipients,
             Error::ReservedKeyword,
             Error::SenderNotApproved,

@@ -19,6 +19,7 @@ mod domain_error;
 mod failure;
 pub mod rate_limit;
 pub mod sandbox;
+mod secret_door;
 pub mod server;
 pub mod short_link;
 pub mod web;

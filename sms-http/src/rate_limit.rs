@@ -64,6 +64,12 @@ impl Gcra {
         }
     }
 
+    /// `count` requests an hour, up to `burst` at once. Both are at least 1.
+    pub fn per_hour(count: u32, burst: u32) -> Self {
+        let hour = 3_600 * SECOND;
+        Self { burst: u64::from(burst.max(1)), interval: hour.div_ceil(u64::from(count.max(1))) }
+    }
+
     /// Judges a request at `now`, and moves `arrival` if it admits the request. The arrival time of
     /// an idle key is `now` or earlier.
     pub fn judge(self, arrival: &mut u64, now: u64) -> Verdict {

@@ -6,6 +6,7 @@
 //!    client cannot cancel, the log line and the metrics. It finds the pattern of a path, and the
 //!    [`operation`] that answers, in [`path_pattern`].
 //!    [`client_address`] says who sent a request through proxies.
+//!    An answer that takes long ends with the [`standing`] of whoever asked for it.
 //! 3. [`body`], [`param`] and [`path_param`] are what handlers take. [`fields`] declares and reads
 //!    the fields of a body, [`choice`] the values of an enum, and [`field_error`] collects every
 //!    mistake of a request before it is answered.
@@ -21,6 +22,7 @@ mod collection;
 mod connection;
 mod crowd;
 pub mod docs_page;
+pub mod entity_tag;
 pub mod envelope;
 pub mod error;
 pub mod error_page;
@@ -40,4 +42,5 @@ mod reader_pace;
 mod refused_head;
 pub mod request_id;
 pub mod serve;
+pub mod standing;
 pub mod unknown_fields;

@@ -3,20 +3,25 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sms_core::originator::Originator;
 use sms_core::phone::{E164, parse_any};
+
+/// Digits that may be a short code or, with a country code, a number are the former up to this
+/// length, unless they are marked as international.
+const LONGEST_SHORT_CODE: usize = 7;
 
 /// The type of number, TON (5.2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ton(pub u8);
 
 impl Ton {
-    /// Unknown.
+    /// Unknown: the SMSC decides what the text is.
     pub const UNKNOWN: Self = Self(0);
     /// An international number: country code first, no `+`.
     pub const INTERNATIONAL: Self = Self(1);
     /// A national number: no country code.
     pub const NATIONAL: Self = Self(2);
-    /// A sender name.
+    /// A sender name: characters instead of the digits of a number.
     pub const ALPHANUMERIC: Self = Self(5);
 }
 
@@ -25,9 +30,9 @@ impl Ton {
 pub struct Npi(pub u8);
 
 impl Npi {
-    /// Unknown.
+    /// Unknown: the plan of a sender name.
     pub const UNKNOWN: Self = Self(0);
-    /// Telephone numbers (E.164).
+    /// Telephone numbers (ISDN, E.163 and E.164).
     pub const TELEPHONE: Self = Self(1);
 }
 
@@ -36,7 +41,7 @@ impl Npi {
 pub struct Address {
     /// Its type of number.
     pub ton: Ton,
-    /// Its numbering plan.
+    /// Its numbering plan; [`Npi::UNKNOWN`] for a sender name.
     pub npi: Npi,
     /// Its digits or characters.
     pub text: Arc<str>,
@@ -57,16 +62,27 @@ impl Address {
     /// The address as a phone number, or `None` for a name or a short code.
     ///
     /// SMSCs use the types loosely: an international number may start with `+` or `00`, and a
-    /// national one may have its country code.
+    /// national one may have its country code. Up to seven digits alone are a short code, unless
+    /// their type is international.
     pub fn to_number(&self) -> Option<E164> {
         let is_digits = self.text.bytes().all(|octet| octet.is_ascii_digit());
         if self.ton == Ton::ALPHANUMERIC && !is_digits {
             return None;
         }
         let with_plus = || parse_any(&format!("+{}", self.text)).ok();
-        let as_international =
-            if is_digits && self.ton != Ton::NATIONAL { with_plus() } else { None };
+        let may_be_international = match self.ton {
+            Ton::INTERNATIONAL => true,
+            Ton::NATIONAL => false,
+            _ => self.text.len() > LONGEST_SHORT_CODE,
+        };
+        let as_international = if is_digits && may_be_international { with_plus() } else { None };
         as_international.or_else(|| parse_any(&self.text).ok())
+    }
+
+    /// Who a message with this source came from: a number, else a short code or a name; `None` for
+    /// what cannot be a name either.
+    pub fn to_originator(&self) -> Option<Originator> {
+        self.to_number().map_or_else(|| Originator::parse(&self.text).ok(), |it| Some(it.into()))
     }
 }
 
@@ -112,9 +128,31 @@ mod tests {
 
     #[test]
     fn names_and_short_codes_are_not_phone_numbers() {
-        for (ton, text) in [(5, "Bistro"), (5, "44a"), (3, "60300"), (0, ""), (1, "0")] {
+        for (ton, text) in [
+            (5, "Bistro"),
+            (5, "44a"),
+            (3, "60300"),
+            (0, "60300"),
+            // Niue, if it were marked as international.
+            (6, "6834000"),
+            (0, "6834000"),
+            (2, "33612345678"),
+            (1, "0"),
+        ] {
             let address = Address { ton: Ton(ton), npi: Npi::UNKNOWN, text: text.into() };
             assert_eq!(address.to_number(), None, "{text}");
+            let originator = address.to_originator().unwrap();
+            assert_eq!(originator.name(), Some(text), "{text}");
+        }
+        let niue = Address { ton: Ton(1), npi: Npi(1), text: "6834000".into() };
+        assert_eq!(niue.to_originator().map(|it| it.to_string()).as_deref(), Some("+6834000"));
+    }
+
+    #[test]
+    fn an_address_that_shows_nothing_or_is_too_long_is_nobodys() {
+        for text in ["", " ", "AC\u{7}ME", "123456789012345678901"] {
+            let address = Address { text: text.into(), ..Address::name("") };
+            assert_eq!(address.to_originator(), None, "{text:?}");
         }
     }
 

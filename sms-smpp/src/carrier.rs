@@ -14,16 +14,18 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::capacity::Capacity;
 use crate::counts::Counts;
 use crate::gate::{Gate, Pass};
+use crate::leave::Wait;
 use crate::link::Link;
 use crate::pace::Pace;
 use crate::pdu::status::Remedy;
 use crate::pdu::{BindMode, ShortMessage};
-use crate::session::{Arrival, Heard, Session, Submitted};
+use crate::session::{Arrival, Heard, Session, Slot, Submitted};
 use crate::settings::{Binds, RouteSettings};
 
-/// Of so many places, bulk leaves one free for what a person waits for, so that it does not wait
+/// Bulk leaves one of this many places free for what a person waits for, so that it does not wait
 /// for an answer of a slow SMSC. Fewer would slow bulk down where the window is the limit.
 const RESERVED_IN: usize = 20;
 
@@ -36,6 +38,7 @@ pub struct Carrier {
     turn: AtomicUsize,
     /// As many as the windows of all connections that submit have places together.
     places: Arc<Gate>,
+    capacity: Arc<Capacity>,
     /// Since when no connection can submit; `None` while one can.
     down_since: Mutex<Option<Instant>>,
 }
@@ -44,12 +47,44 @@ pub struct Carrier {
 /// the windows of all connections have places together, so no more messages than that are sent
 /// twice if the program is killed, however long the outcomes take to record.
 #[derive(Debug)]
-pub struct WindowPlace(Pass);
+pub struct WindowPlace {
+    pass: Pass,
+    /// When its message was first written; `None` before that.
+    written: Option<Instant>,
+    /// Whether what was written last got its answer. One that never comes says how long the route
+    /// waits, and not how long the network takes.
+    is_answered: bool,
+    capacity: Arc<Capacity>,
+}
 
 impl WindowPlace {
+    /// Its message, which has this number of segments, is about to be written.
+    pub fn writes(&mut self, segments: usize) {
+        if self.written.is_none() {
+            self.written = Some(Instant::now());
+            self.capacity.begins(segments);
+        }
+    }
+
+    /// A segment of its message had this outcome.
+    pub fn hears(&mut self, submitted: &Submitted) {
+        self.is_answered = match submitted {
+            Submitted::Accepted { .. } | Submitted::Refused(_) => true,
+            Submitted::Unanswered | Submitted::NotWritten | Submitted::Withheld => false,
+        };
+    }
+
     /// The room in the route that this place is.
     pub fn into_room(self) -> Room {
-        Room::one_of(self.0.places(), self.0)
+        Room::one_of(self.pass.places(), self)
+    }
+}
+
+impl Drop for WindowPlace {
+    fn drop(&mut self) {
+        if let Some(written) = self.written {
+            self.capacity.ends(self.is_answered.then(|| written.elapsed()));
+        }
     }
 }
 
@@ -84,6 +119,7 @@ impl Carrier {
             links: modes.into_iter().map(link).collect(),
             turn: AtomicUsize::new(0),
             places: Gate::new(places, places / RESERVED_IN),
+            capacity: Arc::new(Capacity::new(places, places / RESERVED_IN)),
             down_since: Mutex::new(Some(Instant::now())),
         }
     }
@@ -131,19 +167,49 @@ impl Carrier {
 
     /// Waits for a place for a message of this lane. Each holds one, however many segments it has.
     pub async fn place(&self, lane: Lane) -> WindowPlace {
-        WindowPlace(self.places.enter(lane).await)
+        let pass = self.places.enter(lane).await;
+        let capacity = Arc::clone(&self.capacity);
+        WindowPlace { pass, written: None, is_answered: false, capacity }
     }
 
-    /// Submits one segment at the route's rate, on the connection with the most free window. Calls
-    /// `note` directly before, and `heard` as soon as the response is read.
+    /// How many messages of this lane can be submitted within this time from now on, as far as it
+    /// knows.
+    pub fn soon(&self, lane: Lane, within: Duration) -> f64 {
+        self.capacity.soon(lane, within.as_secs_f64(), self.pace.per_second())
+    }
+
+    /// Waits for a turn, as [`submit`](Self::submit) does.
+    #[cfg(test)]
+    pub(crate) async fn next_turn(&self, lane: Lane) {
+        self.pace.next(lane).await;
+    }
+
+    /// Measures that the network answers at once, so often that nothing else counts: what the
+    /// route asks for then does not depend on the speed of a test's machine.
+    #[cfg(test)]
+    pub(crate) fn answers_at_once(&self) {
+        for _ in 0..100 {
+            self.capacity.begins(1);
+            self.capacity.ends(Some(Duration::ZERO));
+        }
+    }
+
+    /// Whether one message of this lane can be, however slow it is.
+    pub fn takes_one(&self, lane: Lane, within: Duration) -> bool {
+        self.capacity.has_room(lane) && self.pace.due_in() <= within
+    }
+
+    /// Submits one segment at the route's rate, on the connection with the most free window, unless
+    /// it waits for longer than it may. Calls `note` directly before, and `heard` as soon as the
+    /// response is read.
     pub async fn submit(
         &self,
         message: ShortMessage,
-        lane: Lane,
+        wait: impl Into<Wait>,
         note: impl Fn(),
         heard: Heard,
     ) -> Submitted {
-        let submitted = self.attempt(message, lane, note, heard).await;
+        let submitted = self.attempt(message, wait.into(), note, heard).await;
         if let Submitted::Refused(status) = &submitted
             && status.remedy() == Remedy::SlowDown
         {
@@ -156,21 +222,32 @@ impl Carrier {
     async fn attempt(
         &self,
         message: ShortMessage,
-        lane: Lane,
+        Wait { lane, leave }: Wait,
         note: impl Fn(),
         heard: Heard,
     ) -> Submitted {
+        let slot = tokio::select! {
+            biased;
+            slot = self.turn(lane) => slot,
+            () = leave.ends() => return Submitted::Withheld,
+        };
+        let Some(slot) = slot else { return Submitted::NotWritten };
+        note();
+        let written = Instant::now();
+        let submitted = slot.submit(message, leave, heard).await;
+        self.time(&submitted, written.elapsed());
+        submitted
+    }
+
+    /// Waits until a `submit_sm` of this lane may be written; `None` if no connection is bound.
+    async fn turn(&self, lane: Lane) -> Option<Slot> {
         loop {
             // The window before the rate: an SMSC that stalled is not flooded when it recovers.
-            let Some(session) = self.next_sender() else { return Submitted::NotWritten };
+            let session = self.next_sender()?;
             let Some(slot) = session.slot().await else { continue };
             self.pace.next(lane).await;
             if session.is_open() {
-                note();
-                let written = Instant::now();
-                let submitted = slot.submit(message, heard).await;
-                self.time(&submitted, written.elapsed());
-                return submitted;
+                return Some(slot);
             }
         }
     }
@@ -200,6 +277,7 @@ impl Carrier {
             Submitted::Refused(status) if status.remedy() == Remedy::SlowDown => "throttled",
             Submitted::Refused(_) => "refused",
             Submitted::NotWritten => "not_written",
+            Submitted::Withheld => "withheld",
             Submitted::Unanswered => "unanswered",
         });
     }

@@ -1,6 +1,7 @@
 //! Encodes text as octets and decodes it, by `data_coding` (5.2.19).
 
 use bytes::Bytes;
+use sms_core::inbound::segment::{Alphabet, SegmentText};
 use sms_core::text::{Encoding, gsm7};
 
 /// How octets encode text, as `data_coding` says.
@@ -10,7 +11,7 @@ pub enum Coding {
     Default,
     /// ASCII (0x01), which a few SMSCs use as their default.
     Ascii,
-    /// ISO 8859-1 (0x03).
+    /// ISO 8859-1 (0x03), one octet a character.
     Latin1,
     /// UTF-16, big-endian (0x08), surrogate pairs included.
     Ucs2,
@@ -31,7 +32,7 @@ pub enum Septets {
 impl Coding {
     /// `data_coding` of the SMSC's default alphabet.
     pub const DEFAULT: u8 = 0x00;
-    /// `data_coding` of UCS-2.
+    /// `data_coding` of UCS-2, two octets a code unit, big-endian.
     pub const UCS2: u8 = 0x08;
 
     /// The coding that `data_coding` stands for, coding groups of 3GPP TS 23.038 (section 4)
@@ -63,42 +64,64 @@ impl Coding {
     }
 }
 
-/// Decodes octets; `None` when they are not text. `header` is the length of the user data header
-/// before them, which packed septets are aligned to.
-///
-/// Invalid characters become U+FFFD. A lone last octet of UCS-2 is dropped.
-pub fn decode(octets: &[u8], coding: Coding, septets: Septets, header: usize) -> Option<String> {
+/// The text in these octets, not decoded yet; `None` when they are not text. `header` is the length
+/// of the user data header before them, which packed septets are aligned to.
+pub fn text(octets: &[u8], coding: Coding, septets: Septets, header: usize) -> Option<SegmentText> {
     Some(match (coding, septets) {
-        (Coding::Default, Septets::Unpacked) => gsm7::decode(octets),
-        (Coding::Default, Septets::Packed) => gsm7::decode(&unpacked(octets, header)),
-        (Coding::Ascii, _) => String::from_utf8_lossy(octets).into_owned(),
-        (Coding::Latin1, _) => octets.iter().map(|octet| char::from(*octet)).collect(),
-        (Coding::Ucs2, _) => {
-            let units = octets.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-            let read = |unit: Result<char, _>| unit.unwrap_or(char::REPLACEMENT_CHARACTER);
-            char::decode_utf16(units).map(read).collect()
+        (Coding::Default, Septets::Unpacked) => SegmentText::new(Alphabet::Gsm7, octets),
+        (Coding::Default, Septets::Packed) => {
+            SegmentText::new(Alphabet::Gsm7, unpacked(octets, header))
         }
+        // Some SMSCs send UTF-8 as ASCII.
+        (Coding::Ascii, _) => SegmentText::new(Alphabet::Utf8, octets),
+        (Coding::Latin1, _) => {
+            let text: String = octets.iter().map(|octet| char::from(*octet)).collect();
+            SegmentText::whole(&text)
+        }
+        (Coding::Ucs2, _) => SegmentText::new(Alphabet::Utf16, octets),
         (Coding::Binary, _) => return None,
     })
 }
 
-/// Unpacks septets after a header of `header` octets. SMPP does not say how many septets there are:
-/// if the last seven bits are zero and may be padding, they are not read as an `@`.
+/// Unpacks septets after a header of `header` octets, without the carriage return that fills seven
+/// spare bits.
 fn unpacked(octets: &[u8], header: usize) -> Vec<u8> {
     let whole = [vec![0; header].as_slice(), octets].concat();
     let mut septets = gsm7::unpack_after(&whole, header, usize::MAX);
-    let first_bit = (header * 8).next_multiple_of(7);
-    let spare = (whole.len() * 8).saturating_sub(first_bit) % 7;
-    if spare == 0 && septets.last() == Some(&0) {
+    if spare_bits(header, septets.len()) == 0 && septets.last() == Some(&RETURN) {
         septets.pop();
     }
     septets
 }
 
+/// Packs septets behind a header. SMPP does not say how many septets there are, so seven spare bits
+/// would be read as an `@`: a carriage return fills them. One that ends the text there is doubled,
+/// because a receiver removes it (3GPP TS 23.038, 6.1.2.3.1).
+fn packed(header: &[u8], septets: &[u8]) -> Vec<u8> {
+    let is_filled = match (spare_bits(header.len(), septets.len()), septets.last()) {
+        (7, Some(_)) => true,
+        (0, Some(&RETURN)) => gsm7::pack_after(header, septets).len() < FULL,
+        _ => false,
+    };
+    let fill: &[u8] = if is_filled { &[RETURN] } else { &[] };
+    gsm7::pack_after(header, &[septets, fill].concat())
+}
+
+/// How many bits are left in the last octet behind a header and septets.
+fn spare_bits(header: usize, septets: usize) -> usize {
+    let bits = (header * 8).next_multiple_of(7) + septets * 7;
+    bits.next_multiple_of(8) - bits
+}
+
+/// The septet of a carriage return.
+const RETURN: u8 = 0x0D;
+/// How many octets a short message holds.
+const FULL: usize = 140;
+
 /// Encodes the user data of a segment: its header, then its text.
 pub fn encode(header: &[u8], payload: &[u8], encoding: Encoding, septets: Septets) -> Bytes {
     match (encoding, septets) {
-        (Encoding::Gsm7, Septets::Packed) => gsm7::pack_after(header, payload).into(),
+        (Encoding::Gsm7, Septets::Packed) => packed(header, payload).into(),
         _ => [header, payload].concat().into(),
     }
 }
@@ -134,6 +157,10 @@ mod tests {
         }
     }
 
+    fn decode(octets: &[u8], coding: Coding, septets: Septets, header: usize) -> Option<String> {
+        text(octets, coding, septets, header).map(|text| text.decode())
+    }
+
     #[test]
     fn octets_are_decoded_in_their_alphabet() {
         let read = |octets: &[u8], coding| decode(octets, coding, Septets::Unpacked, 0);
@@ -146,6 +173,29 @@ mod tests {
         assert_eq!(read(&[1, 2], Coding::Binary), None);
     }
 
+    #[test]
+    fn a_carriage_return_fills_seven_spare_bits() {
+        let sent = |text: &str| {
+            let payload = gsm7::encode(text).unwrap();
+            let octets = encode(&[], &payload, Encoding::Gsm7, Septets::Packed);
+            let last = octets.len().saturating_sub(1);
+            (
+                octets.len(),
+                octets.get(last).copied(),
+                decode(&octets, Coding::Default, Septets::Packed, 0).unwrap(),
+            )
+        };
+        let read = |text: &str| text.to_owned();
+        assert_eq!(sent("1234567"), (7, Some(0x1A), read("1234567")));
+        assert_eq!(sent("1234567@"), (7, Some(0x00), read("1234567@")));
+        assert_eq!(sent("1234567\r"), (8, Some(0x0D), read("1234567\r\r")));
+        assert_eq!(sent("123456\r"), (7, Some(0x1A), read("123456\r")));
+        assert_eq!(sent("123456"), (6, Some(0x01), read("123456")));
+        assert_eq!(sent(""), (0, None, read("")));
+        // A full message has room for no more.
+        assert_eq!(sent(&("x".repeat(159) + "\r")).0, 140);
+    }
+
     proptest! {
         #[test]
         fn decoding_reverses_encoding(
@@ -156,12 +206,7 @@ mod tests {
             let head = vec![0; header];
             let octets = encode(&head, &payload, Encoding::Gsm7, septets);
             let back = decode(&octets[header..], Coding::Default, septets, header).unwrap();
-            // When packed, an `@` at the end looks the same as padding.
-            let told = |text: &str| text.strip_suffix('@').unwrap_or(text).to_owned();
-            match septets {
-                Septets::Unpacked => prop_assert_eq!(back, text),
-                Septets::Packed => prop_assert_eq!(told(&back), told(&text)),
-            }
+            prop_assert_eq!(back, text);
         }
 
         #[test]

@@ -47,7 +47,7 @@ impl Counts {
         });
     }
 
-    /// Something arrived.
+    /// Counts one PDU from the SMSC by what it is: the label `what` of the metric.
     pub(crate) fn arrived(&self, what: &'static str) {
         self.arrivals.count(what, || {
             let route = self.label();

@@ -57,7 +57,7 @@ impl Gate {
         told.await.unwrap_or(Pass(None))
     }
 
-    /// Whether nobody holds a place.
+    /// Whether all places are free.
     pub fn is_idle(&self) -> bool {
         self.lock().free == self.places
     }

@@ -1,10 +1,12 @@
 //! Classifies a `deliver_sm` (4.6): a delivery receipt, a message, or a segment of one.
 
+use sms_core::inbound::segment::SegmentText;
+use sms_core::originator::Originator;
 use sms_core::phone::E164;
 
-use crate::coding::{Coding, Septets, decode};
+use crate::coding::{self, Coding, Septets};
 use crate::joining::{Place, user_data};
-use crate::pdu::ShortMessage;
+use crate::pdu::{Kind, ShortMessage};
 use crate::report::Report;
 
 /// What a `deliver_sm` carries.
@@ -14,6 +16,9 @@ pub enum Incoming {
     Receipt(Report),
     /// An inbound message, or a segment of one.
     Text(MessageFor),
+    /// A notification that is neither a person's message nor says what became of one. It is
+    /// acknowledged.
+    Notification,
     /// Something that cannot be stored, and why. It is acknowledged all the same, because sending
     /// it again would not help.
     Useless(Useless),
@@ -22,12 +27,12 @@ pub enum Incoming {
 /// An inbound message, or a segment of one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MessageFor {
-    /// Who sent it.
-    pub from: E164,
+    /// The source address: a number, a short code or a name.
+    pub from: Originator,
     /// The number that it was sent to.
     pub to: E164,
-    /// Its text.
-    pub words: String,
+    /// Its text, which a character at either end may be cut off from while it is a segment.
+    pub text: SegmentText,
     /// Its place among the segments of a long message; `None` when the message is complete.
     pub place: Option<Place>,
 }
@@ -45,8 +50,8 @@ pub enum Useless {
     /// It is marked as a receipt, but lacks a message id or a state.
     #[error("a receipt without a message id or a state")]
     Receipt,
-    /// Its sender is a name or a short code, so it cannot be replied to.
-    #[error("a message from an address that is not a phone number")]
+    /// Its sender is neither a number nor a short code or a name.
+    #[error("a message from an address that is neither a phone number nor a name")]
     Sender,
     /// Its destination is not a phone number.
     #[error("a message to an address that is not a phone number")]
@@ -57,13 +62,15 @@ pub enum Useless {
 }
 
 impl Incoming {
-    /// Classifies a `deliver_sm`.
+    /// Classifies a `deliver_sm` or `data_sm`. `septets` says how the SMSC sends GSM-7.
     pub fn read(message: &ShortMessage, septets: Septets) -> Self {
         if let Some(report) = Report::read(message) {
             return Self::Receipt(report);
         }
-        if message.is_marked_as_receipt() {
-            return Self::Useless(Useless::Receipt);
+        match message.kind() {
+            Kind::Message => {}
+            Kind::Receipt => return Self::Useless(Useless::Receipt),
+            Kind::Intermediate | Kind::Other => return Self::Notification,
         }
         match text(message, septets) {
             Ok(text) => Self::Text(text),
@@ -73,12 +80,12 @@ impl Incoming {
 }
 
 fn text(message: &ShortMessage, septets: Septets) -> Result<MessageFor, Useless> {
-    let from = message.source.to_number().ok_or(Useless::Sender)?;
+    let from = message.source.to_originator().ok_or(Useless::Sender)?;
     let to = message.destination.to_number().ok_or(Useless::Recipient)?;
     let data = user_data(message);
     let coding = Coding::of(message.data_coding);
-    let words = decode(&data.words, coding, septets, data.header).ok_or(Useless::Binary)?;
-    Ok(MessageFor { from, to, words, place: data.place })
+    let text = coding::text(&data.words, coding, septets, data.header).ok_or(Useless::Binary)?;
+    Ok(MessageFor { from, to, text, place: data.place })
 }
 
 #[cfg(test)]
@@ -103,7 +110,19 @@ mod tests {
         };
         assert_eq!(text.from.to_string(), "+447700900123");
         assert_eq!(text.to.to_string(), "+447700900001");
-        assert_eq!((text.words.as_str(), text.place), ("Hello @", None));
+        assert_eq!((text.text.decode().as_str(), text.place), ("Hello @", None));
+    }
+
+    #[test]
+    fn a_message_from_a_short_code_or_a_name_keeps_it() {
+        for name in ["60123", "ACME", "Café"] {
+            let mut message = deliver(b"Hello");
+            message.source = Address::name(name);
+            let Incoming::Text(text) = Incoming::read(&message, Septets::Unpacked) else {
+                panic!("not a message: {name}")
+            };
+            assert_eq!(text.from.name(), Some(name));
+        }
     }
 
     #[test]
@@ -113,8 +132,22 @@ mod tests {
         let Incoming::Text(text) = Incoming::read(&part, Septets::Unpacked) else {
             panic!("not a message")
         };
-        assert_eq!(text.words, "д");
+        assert_eq!(text.text.decode(), "д");
         assert_eq!(text.place, Some(Place { reference: 9, total: 2, number: 1 }));
+    }
+
+    #[test]
+    fn only_a_message_of_a_person_is_stored_as_one() {
+        for kind in 0..16_u8 {
+            let mut message = deliver(b"Hello");
+            message.esm_class = kind << 2;
+            let is_text = matches!(Incoming::read(&message, Septets::Unpacked), Incoming::Text(_));
+            assert_eq!(is_text, kind == 0, "{:#04x}", message.esm_class);
+        }
+        let mut intermediate = deliver(b"id:7 stat:ENROUTE");
+        intermediate.esm_class = 0x20;
+        let read = Incoming::read(&intermediate, Septets::Unpacked);
+        assert_eq!(read, Incoming::Notification);
     }
 
     #[test]
@@ -122,7 +155,7 @@ mod tests {
         let mut binary = deliver(&[1, 2]);
         binary.data_coding = 4;
         let mut named = deliver(b"x");
-        named.source = Address::name("Bank");
+        named.source = Address::name("Ba\nnk");
         let mut astray = deliver(b"x");
         astray.destination = Address::name("60300x");
         let mut receipt = deliver(b"nothing of use");

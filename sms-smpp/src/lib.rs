@@ -17,17 +17,21 @@
 //! | [`route`] | implements the core's `Route` over them |
 //! | [`settings`] | the settings of a route |
 //! | [`trust`] | the certificate authorities that TLS connections trust |
+//! | [`capacity`] | measures how many messages the route can submit in a second |
+//! | [`leave`] | until when a message may be submitted |
 //! | [`pace`] | limits messages a second, and slows down when the SMSC throttles |
 
 #![deny(missing_docs)]
 
 pub mod address;
+pub mod capacity;
 pub mod carrier;
 pub mod coding;
 mod counts;
 pub mod gate;
 pub mod incoming;
 pub mod joining;
+pub mod leave;
 pub mod link;
 pub mod pace;
 pub mod pdu;

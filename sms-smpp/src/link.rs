@@ -25,10 +25,10 @@ const LASTED: Duration = Duration::from_secs(5);
 /// Why a link could not bind.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFailed {
-    /// The connection failed.
+    /// There was no connection: the host, the port or TLS.
     #[error(transparent)]
     Connect(#[from] ConnectFailed),
-    /// The bind failed.
+    /// There was a connection, and the SMSC did not accept the bind.
     #[error(transparent)]
     Bind(#[from] BindFailed),
 }

@@ -72,11 +72,7 @@ impl Pace {
     /// Takes a turn if one is due; otherwise returns when it will be.
     fn take(&self, now: Instant) -> Result<(), Instant> {
         let mut state = self.lock();
-        state.recover(now);
-        let is_unlimited = self.agreed.is_none() && state.part >= 1.0;
-        let gap = Duration::from_secs_f64(1.0 / (self.agreed.unwrap_or(UNLIMITED) * state.part));
-        let next = state.last.filter(|_| !is_unlimited).map(|last| last + gap);
-        let next = next.max(state.pause).unwrap_or(now);
+        let next = self.due(&mut state, now);
         if next > now {
             return Err(next);
         }
@@ -84,6 +80,21 @@ impl Pace {
         state.last = Some(next.max(earliest));
         state.pause = None;
         Ok(())
+    }
+
+    /// When the next turn is due.
+    fn due(&self, state: &mut State, now: Instant) -> Instant {
+        state.recover(now);
+        let is_unlimited = self.agreed.is_none() && state.part >= 1.0;
+        let gap = Duration::from_secs_f64(1.0 / (self.agreed.unwrap_or(UNLIMITED) * state.part));
+        let next = state.last.filter(|_| !is_unlimited).map(|last| last + gap);
+        next.max(state.pause).unwrap_or(now)
+    }
+
+    /// How long it is until the next turn is due, in either lane.
+    pub fn due_in(&self) -> Duration {
+        let now = Instant::now();
+        self.due(&mut self.lock(), now).saturating_duration_since(now)
     }
 
     /// Slows the route down, because the SMSC throttled it.
@@ -103,6 +114,16 @@ impl Pace {
         let mut state = self.lock();
         state.recover(Instant::now());
         state.part
+    }
+
+    /// How many `submit_sm`s may be submitted in a second now; infinite without a limit.
+    pub fn per_second(&self) -> f64 {
+        let part = self.part();
+        match self.agreed {
+            Some(agreed) => agreed * part,
+            None if part < 1.0 => UNLIMITED * part,
+            None => f64::INFINITY,
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

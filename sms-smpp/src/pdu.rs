@@ -1,18 +1,18 @@
 //! Protocol data units (PDUs): what goes over a connection, written and read.
 //!
 //! The platform is always the ESME, the side that binds. It writes binds, `submit_sm` and
-//! responses; it reads responses and `deliver_sm`. Both directions are implemented for all of them,
-//! so that a test can be the other side.
+//! responses; it reads responses, `deliver_sm` and `data_sm`. Both directions are implemented for
+//! all of them, so that a test can be the other side.
 //!
 //! # Why not `rusmpp`
 //!
 //! The reader accepts what networks send although the standard does not allow it: strings that are
 //! too long or lack their terminating zero, responses without a body, TLVs that are unknown or cut
 //! short. The crate `rusmpp` (0.4) refuses several of these, among them message ids longer than 64
-//! octets and ids without a terminator. A message id that is not read costs dear: the message
-//! counts as unanswered and is submitted again, or its receipt is lost. So `rusmpp` is the oracle
-//! of the tests and no more: it must read every PDU that is written here, and one test lists what
-//! it refuses and this reader must not. Run that test before you replace this module.
+//! octets and ids without a terminator. A message id that is not read does harm: the message counts
+//! as unanswered and is submitted again, or its receipt is lost. So `rusmpp` is the oracle of the
+//! tests and no more: it must read every PDU that is written here, and one test lists what it
+//! refuses and this reader must not. Run that test before you replace this module.
 //!
 //! Source: Short Message Peer to Peer Protocol Specification v3.4, sections 3 to 5.
 
@@ -38,7 +38,7 @@ pub const HEAD: usize = 16;
 /// The longest PDU accepted. None is longer in practice: a `message_payload` holds 64 KiB.
 pub const LONGEST: usize = 80 * 1024;
 
-/// One PDU.
+/// One PDU: a request or a response, without its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pdu {
     /// The result in a response; [`Status::OK`] in a request.
@@ -56,39 +56,44 @@ pub enum Body {
     Bind(BindMode, Box<Bind>),
     /// The response to a bind (4.1.2, 4.1.4 and 4.1.6).
     BindResp(BindMode, BindResp),
-    /// `unbind` (4.2.1).
+    /// `unbind`: asks to end the session; from either side (4.2.1).
     Unbind,
-    /// `unbind_resp` (4.2.2).
+    /// `unbind_resp`: the session is over (4.2.2).
     UnbindResp,
-    /// `submit_sm` (4.4.1).
+    /// `submit_sm`: submits one segment to the SMSC (4.4.1).
     SubmitSm(Box<ShortMessage>),
-    /// `submit_sm_resp` (4.4.2).
+    /// `submit_sm_resp`, also when [`Pdu::status`] is a refusal (4.4.2).
     SubmitSmResp {
         /// The message id, as the SMSC spells it; empty in a refusal.
         message_id: String,
     },
     /// `deliver_sm`: an inbound message or a delivery receipt (4.6.1).
     DeliverSm(Box<ShortMessage>),
-    /// `deliver_sm_resp` (4.6.2).
+    /// `deliver_sm_resp`, whose message id is unused (4.6.2).
     DeliverSmResp,
+    /// `data_sm` from an SMSC: the same as [`DeliverSm`](Self::DeliverSm), whose user data is in
+    /// [`Tag::MESSAGE_PAYLOAD`] (4.7.1).
+    DataSm(Box<ShortMessage>),
+    /// `data_sm_resp`, whose message id is unused (4.7.2).
+    DataSmResp,
     /// `enquire_link`: asks whether the other side is alive (4.11.1).
     EnquireLink,
-    /// `enquire_link_resp` (4.11.2).
+    /// `enquire_link_resp`: this side is alive (4.11.2).
     EnquireLinkResp,
     /// `generic_nack`: refuses a PDU that is malformed or unknown (4.3.1).
     GenericNack,
-    /// Any other command.
+    /// Any other command, whose fields are not read.
     Other(CommandId),
 }
 
 /// In which directions a session carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindMode {
-    /// Submits messages.
+    /// The ESME submits messages only.
     Transmitter,
-    /// Receives messages and receipts.
+    /// The ESME receives messages and receipts only.
     Receiver,
-    /// Does both.
+    /// The ESME submits messages and receives messages and receipts.
     Transceiver,
 }
 
@@ -97,7 +102,7 @@ pub enum BindMode {
 pub struct Bind {
     /// The account at the SMSC.
     pub system_id: String,
-    /// Its password.
+    /// Its password, at most 8 octets (5.2.2). `Debug` does not show it.
     pub password: String,
     /// The kind of client, where the SMSC requires one.
     pub system_type: String,
@@ -115,7 +120,7 @@ impl std::fmt::Debug for Bind {
 /// The fields of a bind response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BindResp {
-    /// The SMSC's name.
+    /// The SMSC's name, at most 15 octets; empty in a refusal (5.2.1).
     pub system_id: String,
     /// The SMSC's protocol version, if the response has it (5.3.2.25).
     pub version: Option<u8>,
@@ -126,9 +131,9 @@ pub struct BindResp {
 pub struct ShortMessage {
     /// The SMS application service; empty for the default (5.2.11).
     pub service_type: String,
-    /// Who sent it.
+    /// Who sent it; of a receipt, usually the recipient of its message.
     pub source: Address,
-    /// Who receives it.
+    /// Who receives it; of a receipt, usually the sender of its message.
     pub destination: Address,
     /// The kind of message, and whether it starts with a user data header (5.2.12).
     pub esm_class: u8,
@@ -145,8 +150,21 @@ pub struct ShortMessage {
     pub data_coding: u8,
     /// Its user data, 254 octets at most; longer ones go into [`Tag::MESSAGE_PAYLOAD`].
     pub short_message: Bytes,
-    /// The optional parameters.
+    /// The optional parameters, in the order in which they were written.
     pub tlvs: Tlvs,
+}
+
+/// The message types of a `deliver_sm` (5.2.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A person's message. Some SMSCs leave receipts unmarked as well.
+    Message,
+    /// A delivery receipt, marked by `esm_class` 0x04.
+    Receipt,
+    /// An intermediate delivery notification: the message is still under way.
+    Intermediate,
+    /// Anything else; never a person's message.
+    Other,
 }
 
 impl ShortMessage {
@@ -154,8 +172,6 @@ impl ShortMessage {
     pub const HAS_HEADER: u8 = 0x40;
     /// The bits of `esm_class` that hold the message type.
     const KIND: u8 = 0x3C;
-    /// The message type of a delivery receipt.
-    const RECEIPT: u8 = 0x04;
 
     /// An empty message, with default values for everything else.
     pub fn between(source: Address, destination: Address) -> Self {
@@ -179,9 +195,16 @@ impl ShortMessage {
         self.esm_class & Self::HAS_HEADER != 0
     }
 
-    /// Whether its `esm_class` says that it is a delivery receipt.
-    pub fn is_marked_as_receipt(&self) -> bool {
-        self.esm_class & Self::KIND == Self::RECEIPT
+    /// What its `esm_class` says that it is, as a `deliver_sm` (5.2.12).
+    pub fn kind(&self) -> Kind {
+        match self.esm_class & Self::KIND {
+            0x00 => Kind::Message,
+            0x04 => Kind::Receipt,
+            0x20 => Kind::Intermediate,
+            // Acknowledgements by the recipient's device or hand, the end of a conversation, and
+            // what is reserved.
+            _ => Kind::Other,
+        }
     }
 
     /// The user data, from `short_message` or `message_payload`, which exclude each other
@@ -222,6 +245,8 @@ impl Body {
             Self::SubmitSmResp { .. } => CommandId::SUBMIT_SM.answer(),
             Self::DeliverSm(_) => CommandId::DELIVER_SM,
             Self::DeliverSmResp => CommandId::DELIVER_SM.answer(),
+            Self::DataSm(_) => CommandId::DATA_SM,
+            Self::DataSmResp => CommandId::DATA_SM.answer(),
             Self::EnquireLink => CommandId::ENQUIRE_LINK,
             Self::EnquireLinkResp => CommandId::ENQUIRE_LINK.answer(),
             Self::GenericNack => CommandId::GENERIC_NACK,
@@ -231,12 +256,12 @@ impl Body {
 }
 
 impl Pdu {
-    /// A request.
+    /// A request, whose status field is unused.
     pub fn request(sequence: u32, body: Body) -> Self {
         Self { status: Status::OK, sequence, body }
     }
 
-    /// A successful response.
+    /// A response that accepts the request with this sequence number.
     pub fn answer(sequence: u32, body: Body) -> Self {
         Self { status: Status::OK, sequence, body }
     }

@@ -1,13 +1,18 @@
 //! Parses delivery receipts (DLRs) in the forms that SMSCs send.
 //!
-//! A receipt is a `deliver_sm` whose text is a line of `name:value` pairs (appendix B), or one with
-//! the TLVs [`Tag::RECEIPTED_MESSAGE_ID`] and [`Tag::MESSAGE_STATE`], or both. The TLVs take
-//! precedence, because they are truncated less often.
+//! A receipt is a `deliver_sm` or `data_sm` whose text is a line of `name:value` pairs
+//! (appendix B), or one with the TLVs [`Tag::RECEIPTED_MESSAGE_ID`] and [`Tag::MESSAGE_STATE`], or
+//! both. The TLVs take precedence, because they are truncated less often.
 
 use sms_core::message::ErrorCode;
 use sms_core::receipt::ReceiptStatus;
+use sms_core::route::Reading;
 
-use crate::pdu::{ShortMessage, Tag};
+use crate::pdu::{Kind, ShortMessage, Tag};
+
+mod written;
+
+use written::{Wanted, Written};
 
 /// What a receipt says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,14 +48,16 @@ pub enum State {
 }
 
 impl State {
-    /// The state with this number (5.2.28).
+    /// The state with this number (5.2.28; 5.0, 4.7.15, has 0 and 9).
     fn of_number(number: u32) -> Option<Self> {
         Some(match number {
-            1 => Self::EnRoute,
+            // 0 is scheduled.
+            0 | 1 => Self::EnRoute,
             2 => Self::Delivered,
             3 => Self::Expired,
             4 => Self::Deleted,
-            5 => Self::Undeliverable,
+            // 9 is skipped.
+            5 | 9 => Self::Undeliverable,
             6 => Self::Accepted,
             7 => Self::Unknown,
             8 => Self::Rejected,
@@ -58,15 +65,20 @@ impl State {
         })
     }
 
-    /// The state with this name (appendix B), in any case; some SMSCs do not abbreviate it.
+    /// The state with this name (appendix B), in any case, or with this number. Some SMSCs do not
+    /// abbreviate the names, and some abbreviate them in their own way.
     fn of_word(word: &str) -> Option<Self> {
-        let word = word.to_ascii_uppercase();
+        let word = word.trim_matches(|it: char| !it.is_ascii_alphanumeric()).to_ascii_uppercase();
+        if word.len() <= 2 && word.bytes().all(|it| it.is_ascii_digit()) {
+            return word.parse().ok().and_then(Self::of_number);
+        }
         Some(match word.as_str() {
-            "ENROUTE" | "BUFFERED" | "SCHEDULED" => Self::EnRoute,
-            "DELIVRD" | "DELIVERED" => Self::Delivered,
-            "EXPIRED" => Self::Expired,
-            "DELETED" => Self::Deleted,
-            "UNDELIV" | "UNDELIVERABLE" | "UNDELIVERED" | "FAILED" => Self::Undeliverable,
+            "ENROUTE" | "EN_ROUTE" | "BUFFERED" | "BUFFERD" | "SCHEDULED" => Self::EnRoute,
+            "DELIVRD" | "DELIVERED" | "DELIVERD" | "SUCCESS" => Self::Delivered,
+            "EXPIRED" | "EXPIRD" => Self::Expired,
+            "DELETED" | "DELETD" | "CANCELLED" | "CANCELED" => Self::Deleted,
+            "UNDELIV" | "UNDELIVRD" | "UNDELIVERABLE" | "UNDELIVERED" | "UNDELIVERD" | "FAILED"
+            | "FAIL" | "SKIPPED" => Self::Undeliverable,
             "ACCEPTD" | "ACCEPTED" => Self::Accepted,
             "UNKNOWN" => Self::Unknown,
             "REJECTD" | "REJECTED" => Self::Rejected,
@@ -79,21 +91,27 @@ impl Report {
     /// Parses a receipt; `None` when the message is not one.
     ///
     /// A receipt has the receipt bits in its `esm_class`, or both TLVs, because some SMSCs do not
-    /// set the bits. The text alone is not enough, because anyone can send such a text.
+    /// set the bits. The text alone is not enough, because anyone can send such a text. An
+    /// intermediate notification counts if it says that the message was delivered.
     pub fn read(message: &ShortMessage) -> Option<Self> {
-        let words = String::from_utf8_lossy(message.octets()).into_owned();
-        let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| id.trim().to_owned());
+        let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| bare(&id).to_owned());
         // An id without printable characters identifies no message.
         let names_one = |id: &String| id.trim().chars().any(|character| !character.is_control());
         let id = id.filter(names_one);
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
-        if !(message.is_marked_as_receipt() || (id.is_some() && number.is_some())) {
+        match message.kind() {
+            Kind::Receipt | Kind::Intermediate => {}
+            Kind::Message if id.is_some() && number.is_some() => {}
+            Kind::Message | Kind::Other => return None,
+        }
+        let state = number.and_then(State::of_number);
+        let wanted = if state.is_some() { Wanted::Nothing } else { Wanted::State };
+        let written = Written::of(message, wanted);
+        let id = id.or(written.id).filter(names_one)?;
+        let state = state.or_else(|| State::of_word(&written.state?))?;
+        if message.kind() == Kind::Intermediate && state != State::Delivered {
             return None;
         }
-        let written = Written::read(&words);
-        let id = id.or(written.id).filter(names_one)?;
-        let state = number.and_then(State::of_number);
-        let state = state.or_else(|| State::of_word(&written.state?))?;
         let error = network_error(message).or(written.error).unwrap_or_default();
         Some(Self { id, state, error })
     }
@@ -131,49 +149,6 @@ impl Report {
     }
 }
 
-/// The names in a receipt's text; `submit date` and `done date` by their first word.
-const NAMES: [&str; 8] = ["id:", "sub:", "dlvrd:", "submit", "done", "stat:", "err:", "text:"];
-
-/// What a receipt's text says.
-#[derive(Debug, Default)]
-struct Written {
-    id: Option<String>,
-    state: Option<String>,
-    error: Option<String>,
-}
-
-impl Written {
-    /// Finds the pairs that matter. Ignores everything after `text:`, which quotes the message and
-    /// may itself contain pairs.
-    fn read(words: &str) -> Self {
-        let lower = words.to_ascii_lowercase();
-        let end = lower.find(" text:").unwrap_or(lower.len());
-        let value = |name: &str| -> Option<String> {
-            let head = lower.get(..end)?;
-            let mut from = 0;
-            while let Some(found) = head.get(from..)?.find(name) {
-                let at = from + found;
-                from = at + name.len();
-                // Other names may end in `id:` too.
-                if at == 0 || head.as_bytes()[at - 1] == b' ' {
-                    let value = words.get(from..end)?;
-                    let value = value.split_whitespace().next().unwrap_or_default();
-                    // After an empty value comes the next name.
-                    let is_name = NAMES.iter().any(|name| begins_with(value, name));
-                    return (!value.is_empty() && !is_name).then(|| value.to_owned());
-                }
-            }
-            None
-        };
-        Self { id: value("id:"), state: value("stat:"), error: value("err:") }
-    }
-}
-
-/// Whether the value begins with a name, in any case.
-fn begins_with(value: &str, name: &str) -> bool {
-    value.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
-}
-
 fn network_error(message: &ShortMessage) -> Option<String> {
     match message.tlvs.find(Tag::NETWORK_ERROR_CODE).map(|value| &value[..]) {
         Some([_, high, low]) => Some(u16::from_be_bytes([*high, *low]).to_string()),
@@ -203,6 +178,59 @@ impl IdForm {
         }
     }
 
+    /// How else an id that [`of_receipt`](Self::of_receipt) made could be read, and what
+    /// [`of_answer`](Self::of_answer) would then have made of the response.
+    pub fn readings(self, id: &str) -> Vec<Reading> {
+        let told = self.as_told(id);
+        let others = [Self::Same, Self::HexThenDecimal, Self::DecimalThenHex];
+        let others = others.into_iter().filter(|other| *other != self);
+        let reading = |other: Self| {
+            let mut ids: Vec<String> =
+                other.answers(&told).iter().map(|answer| self.of_answer(answer)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            // The one that did not match.
+            ids.retain(|known| known != id);
+            Reading { hint: other.hint(), ids }
+        };
+        others.map(reading).filter(|reading| !reading.ids.is_empty()).collect()
+    }
+
+    /// The id of a receipt as the SMSC spelled it, up to leading zeros.
+    fn as_told(self, id: &str) -> String {
+        match self {
+            Self::Same | Self::HexThenDecimal => id.to_owned(),
+            Self::DecimalThenHex => {
+                id.parse().map_or_else(|_| id.to_owned(), |number: u128| format!("{number:x}"))
+            }
+        }
+    }
+
+    /// The ids that a response may have had if the receipts of this form say `told`.
+    fn answers(self, told: &str) -> Vec<String> {
+        match self {
+            Self::Same => vec![told.to_owned()],
+            Self::HexThenDecimal => {
+                let Ok(number) = told.parse::<u128>() else { return Vec::new() };
+                let hex = |width: &usize| format!("{number:0width$x}", width = *width);
+                HEX_WIDTHS.iter().map(hex).collect()
+            }
+            Self::DecimalThenHex => number(told, 16).into_iter().collect(),
+        }
+    }
+
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Same => "ids look like ours without a conversion: try IDS=same",
+            Self::HexThenDecimal => {
+                "ids look like the decimal form of ours, which are hexadecimal: try IDS=hex-decimal"
+            }
+            Self::DecimalThenHex => {
+                "ids look like the hexadecimal form of ours, which are decimal: try IDS=decimal-hex"
+            }
+        }
+    }
+
     /// The id of a receipt, normalised so that it equals the id of its response.
     pub fn of_receipt(self, id: &str) -> String {
         match self {
@@ -213,19 +241,39 @@ impl IdForm {
     }
 }
 
-/// The id trimmed and in lower case, because SMSCs mix the case of hexadecimal digits. Control
-/// characters, which a store may refuse, are removed; so is all beyond 64 characters (5.2.23).
+/// The id without white space and quotes around it.
+fn bare(id: &str) -> &str {
+    id.trim_matches(|it: char| it.is_whitespace() || matches!(it, '"' | '\''))
+}
+
+/// The id trimmed and in lower case, because SMSCs mix the case of hexadecimal digits, and without
+/// the `0x` that may come before these. Control characters, which a store may refuse, are removed;
+/// so is all beyond 64 characters (5.2.23). An id of digits has no leading zeros, because some
+/// SMSCs drop them in receipts.
 fn plain(id: &str) -> String {
-    let kept = id.trim().chars().filter(|character| !character.is_control());
-    kept.take(LONGEST_ID).collect::<String>().to_ascii_lowercase()
+    let kept = bare(id).chars().filter(|character| !character.is_control());
+    let id = kept.take(LONGEST_ID).collect::<String>().to_ascii_lowercase();
+    let is_hex =
+        |digits: &&str| !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_hexdigit());
+    let id = id.strip_prefix("0x").filter(is_hex).unwrap_or(&id);
+    let is_number = !id.is_empty() && id.bytes().all(|octet| octet.is_ascii_digit());
+    match id.trim_start_matches('0') {
+        "" if is_number => "0".to_owned(),
+        digits if is_number => digits.to_owned(),
+        _ => id.to_owned(),
+    }
 }
 
 const LONGEST_ID: usize = 64;
 
-/// The number in decimal, without leading zeros.
+/// The lengths to which SMSCs fill hexadecimal ids up with zeros.
+const HEX_WIDTHS: [usize; 6] = [1, 8, 10, 12, 16, 32];
+
+/// The number in decimal, without leading zeros. Control characters count for nothing.
 fn number(id: &str, radix: u32) -> Option<String> {
-    let digits = id.trim();
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let id: String = id.chars().filter(|character| !character.is_control()).collect();
+    let digits = bare(&id);
+    let digits = digits.strip_prefix("0x").or(digits.strip_prefix("0X")).unwrap_or(digits);
     u128::from_str_radix(digits, radix).ok().map(|number| number.to_string())
 }
 

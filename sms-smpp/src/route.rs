@@ -11,7 +11,6 @@ mod inner;
 mod patience;
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -22,22 +21,18 @@ use sms_core::dispatch::Lane;
 use sms_core::dispatch::journal::Journal;
 use sms_core::random::Random;
 use sms_core::route::{
-    Connections, Fitness, HandOvers, HandedOver, OutboundMessage, Route, RouteKind, RouteName,
-    RouteSink,
+    Connections, Fitness, HandOvers, HandedOver, OutboundMessage, Reading, Route, RouteKind,
+    RouteName, RouteSink,
 };
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::inner::{InHandCounts, Inner};
-use self::patience::Patience;
+use self::inner::{InHand, InHandCounts, Inner};
+use self::patience::{Interrupted, Patience};
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
-/// With this many messages of a lane in hand the route claims no more of it. They keep any window
-/// busy during the next claim. More would only wait here, and no other server could submit them
-/// meanwhile.
-const ENOUGH: usize = 250;
 /// How often the route checks that a connection is bound.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many checks pass between two reports to the core.
@@ -72,10 +67,20 @@ impl SmppRoute {
         let carrier = Carrier::new(name.clone(), &settings, random);
         let (in_hand, closing) = (InHandCounts::default(), watch::Sender::new(false));
         let keeping = Semaphore::new(arrival::MESSAGES_AT_ONCE);
-        let patience = Patience::default();
+        let (patience, interrupted) = (Patience::default(), Interrupted::default());
         let journal = OnceLock::new();
-        let inner =
-            Inner { name, settings, clock, carrier, in_hand, closing, patience, journal, keeping };
+        let inner = Inner {
+            name,
+            settings,
+            clock,
+            carrier,
+            in_hand,
+            closing,
+            patience,
+            interrupted,
+            journal,
+            keeping,
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -109,22 +114,6 @@ impl SmppRoute {
     }
 }
 
-/// Counts a message as in hand until dropped.
-struct InHand(Arc<Inner>, Lane);
-
-impl InHand {
-    fn new(inner: &Arc<Inner>, lane: Lane) -> Self {
-        inner.in_hand.of(lane).fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(inner), lane)
-    }
-}
-
-impl Drop for InHand {
-    fn drop(&mut self) {
-        self.0.in_hand.of(self.1).fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[async_trait]
 impl Route for SmppRoute {
     fn name(&self) -> &RouteName {
@@ -147,9 +136,9 @@ impl Route for SmppRoute {
         let mut tasks = JoinSet::new();
         for (place, text) in messages.iter().cloned().enumerate() {
             let in_hand = InHand::new(&self.inner, text.lane);
-            let tell = tell.clone();
+            let (inner, tell) = (Arc::clone(&self.inner), tell.clone());
             tasks.spawn(async move {
-                let (result, room) = in_hand.0.carry(&text).await;
+                let (result, room) = inner.carry(&text, in_hand).await;
                 // The caller has dropped the stream; it treats the outcome as unknown.
                 let _ = tell.send(HandedOver { place, result, room });
             });
@@ -168,9 +157,13 @@ impl Route for SmppRoute {
         match self.inner.carrier.standing().down_for {
             Some(time) if time >= self.inner.settings.failover => Fitness::Down,
             Some(_) => Fitness::Full,
-            None if self.inner.in_hand.of(lane).load(Ordering::Relaxed) >= ENOUGH => Fitness::Full,
+            None if !self.inner.is_worth_a_claim(lane) => Fitness::Full,
             None => Fitness::Ready,
         }
+    }
+
+    fn room(&self, lane: Lane) -> usize {
+        self.inner.room(lane)
     }
 
     fn journals_submissions(&self) -> bool {
@@ -188,6 +181,10 @@ impl Route for SmppRoute {
             pace_percent,
             down_for: standing.down_for,
         })
+    }
+
+    fn readings(&self, id: &str) -> Vec<Reading> {
+        self.inner.settings.ids.readings(id)
     }
 
     async fn run(&self, sink: Arc<dyn RouteSink>) {

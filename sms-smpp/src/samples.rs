@@ -4,7 +4,7 @@ use sms_core::account::Mode;
 use sms_core::ids::MessageId;
 use sms_core::message::Body;
 use sms_core::phone::parse_any;
-use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::route::{Look, OutboundMessage, RouteName};
 use sms_core::text::measure;
 use sms_core::time::Timestamp;
 
@@ -24,5 +24,6 @@ pub(crate) fn outbound(body: &str, number: u128, expires_at: Timestamp) -> Outbo
         lane: sms_core::dispatch::Lane::Normal,
         attempt: 0,
         expires_at,
+        look: Look::at(expires_at),
     }
 }

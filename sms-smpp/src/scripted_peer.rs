@@ -23,6 +23,8 @@ pub(crate) enum Say {
     /// Accepts it with this message id.
     As(&'static str),
     Refuse(Status),
+    /// Accepts it when it is [told to](Peer::answer_next).
+    Wait,
     /// Closes the connection instead.
     HangUp,
 }
@@ -43,6 +45,8 @@ struct Known {
     shares: Mutex<Vec<Arc<AtomicUsize>>>,
     binds: Mutex<Vec<BindMode>>,
     answers: Mutex<Vec<(u32, Status)>>,
+    /// The `submit_sm`s that wait for an answer.
+    unanswered: Mutex<VecDeque<u32>>,
 }
 
 impl Peer {
@@ -109,6 +113,13 @@ impl Peer {
     /// Sends a `deliver_sm` with this sequence number on every connection.
     pub(crate) fn deliver(&self, sequence: u32, message: ShortMessage) {
         self.delivers.send(Pdu::request(sequence, Body::DeliverSm(Box::new(message)))).unwrap();
+    }
+
+    /// Accepts the first `submit_sm` that waits for an answer.
+    pub(crate) fn answer_next(&self) {
+        let sequence = self.known.unanswered.lock().unwrap().pop_front().unwrap();
+        let message_id = sequence.to_string();
+        self.delivers.send(Pdu::answer(sequence, Body::SubmitSmResp { message_id })).unwrap();
     }
 
     /// Waits for the response to the `deliver_sm` with this sequence number.
@@ -200,6 +211,10 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
                     Say::Accept => Pdu::answer(sequence, accepted(number.to_string())),
                     Say::As(id) => Pdu::answer(sequence, accepted(id.to_owned())),
                     Say::Refuse(status) => Pdu::refusal(status, sequence, accepted(String::new())),
+                    Say::Wait => {
+                        known.unanswered.lock().unwrap().push_back(sequence);
+                        continue;
+                    }
                     Say::HangUp => return,
                 }
             }

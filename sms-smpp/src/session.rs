@@ -5,7 +5,7 @@
 //! `enquire_link`. It ends in an orderly way: accept no more, wait until the window is empty, send
 //! `unbind`, wait for `unbind_resp`.
 //!
-//! A `submit_sm` has one of four outcomes. The last two must not be confused, or messages are lost
+//! A `submit_sm` has one of five outcomes. Two of them must not be confused, or messages are lost
 //! or sent twice: [`Submitted::NotWritten`] was certainly not sent, [`Submitted::Unanswered`] may
 //! have been.
 
@@ -29,6 +29,7 @@ use request::Request;
 pub use request::{Heard, Submitted};
 pub use settings::Settings;
 
+use crate::leave::Leave;
 use crate::pdu::ShortMessage;
 
 /// A handle to a session. All clones share one session, which unbinds when the last is dropped.
@@ -49,13 +50,14 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Submits a message and waits for the response, which `heard` learns first.
+    /// Submits a message, unless its `leave` ends before it is written, and waits for the response,
+    /// which `heard` learns first.
     ///
     /// Dropping the future does not cancel the submission.
-    pub async fn submit(self, message: ShortMessage, heard: Heard) -> Submitted {
+    pub async fn submit(self, message: ShortMessage, leave: Leave, heard: Heard) -> Submitted {
         let Self { submits, place } = self;
         let (tell, told) = oneshot::channel();
-        let request = Request { message: Box::new(message), tell, heard, place };
+        let request = Request { message: Box::new(message), tell, heard, leave, place };
         if submits.send(request).is_err() {
             return Submitted::NotWritten;
         }
@@ -81,7 +83,7 @@ impl Session {
     /// Dropping the future does not cancel a submission that has a place.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
         match self.slot().await {
-            Some(slot) => slot.submit(message, Heard::nothing()).await,
+            Some(slot) => slot.submit(message, Leave::always(), Heard::nothing()).await,
             None => Submitted::NotWritten,
         }
     }

@@ -59,7 +59,7 @@ pub struct RouteSettings {
 /// Which connections a route keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binds {
-    /// This many transceivers.
+    /// This many transceivers, each of which submits and receives.
     Transceivers(usize),
     /// This many transmitters, and as many receivers.
     Separate(usize),
@@ -68,7 +68,7 @@ pub enum Binds {
 /// The protocol version that a bind announces (5.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
-    /// SMPP 3.4.
+    /// SMPP 3.4, whose `interface_version` is 0x34.
     #[default]
     V3_4,
     /// SMPP 5.0. Only the version number in the bind differs; 3.4 is spoken.
@@ -89,25 +89,25 @@ pub enum Unanswered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidSetting {
-    /// The URL.
+    /// The URL of the SMSC, with the system id in it.
     #[error("the URL {0}")]
     Url(#[source] BadUrl),
-    /// The password.
+    /// The password: SMPP allows at most 8 octets.
     #[error("the password must have 1 to 8 octets, none of them zero")]
     Password,
-    /// The system type.
+    /// The system type: SMPP allows at most 12 octets.
     #[error("the system type must have at most 12 octets, none of them zero")]
     SystemType,
     /// The number of connections.
     #[error("a route must have 1 to 16 connections")]
     Binds,
-    /// The window.
+    /// The window: how many submissions of a connection may wait for their responses.
     #[error("the window must be 1 to 1000 messages")]
     Window,
-    /// The rate.
+    /// The rate, in messages a second.
     #[error("the rate must be 1 to 100000 messages a second")]
     Rate,
-    /// A timeout.
+    /// A timeout or an interval, 100 ms to 10 minutes.
     #[error("timeouts must be 100 ms to 10 minutes")]
     Timeout,
     /// Certificate authorities for a connection without TLS.
@@ -304,7 +304,7 @@ fn in_range(timeout: Duration) -> Result<Duration, InvalidSetting> {
 }
 
 impl Version {
-    /// Its `interface_version` (5.2.4).
+    /// Its `interface_version`, as the bind carries it (5.2.4).
     fn octet(self) -> u8 {
         match self {
             Self::V3_4 => 0x34,

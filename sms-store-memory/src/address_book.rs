@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use sms_core::contact::book::{BookChange, BookFacts, BookQuestion};
 use sms_core::contact::custom::{FieldUses, NamesInUse};
+use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{Contact, ContactFilter};
 use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
@@ -62,19 +63,24 @@ impl AddressBook {
         self.lists_of.range(all).rev().map(|(_, list)| *list).collect()
     }
 
+    /// The contacts among which those that the filter accepts are found.
     pub(crate) fn newest_first<'a>(
         &'a self,
         filter: &'a ContactFilter,
         before: Option<ContactId>,
     ) -> Box<dyn Iterator<Item = &'a Contact> + 'a> {
-        let found = move |contact: &&Contact| {
-            filter.search.as_ref().is_none_or(|search| search.finds(contact))
-        };
-        if let Some(list) = filter.list_id {
-            return Box::new(self.on_list_before(list, before).rev().filter(found));
-        }
         let end = before.unwrap_or(ContactId::from_u128(u128::MAX));
-        Box::new(self.contacts.range(..end).rev().map(|(_, contact)| contact).filter(found))
+        if let Some(ContactSearch::Number(number)) = filter.search {
+            let is_member = move |contact: &&Contact| {
+                filter.list_id.is_none_or(|list| self.members.contains(&(list, contact.id)))
+            };
+            let found = self.of_number(number).filter(move |contact| contact.id < end);
+            return Box::new(found.filter(is_member).into_iter());
+        }
+        if let Some(list) = filter.list_id {
+            return Box::new(self.on_list_before(list, before).rev());
+        }
+        Box::new(self.contacts.range(..end).rev().map(|(_, contact)| contact))
     }
 
     pub(crate) fn facts(&self, question: &BookQuestion, opt_outs: &OptOuts) -> BookFacts {

@@ -3,41 +3,25 @@
 use async_trait::async_trait;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, Written};
-use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::store::{CampaignStore, ReadsCampaigns};
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::{Changes, LaunchWrites, LedgerWrites};
 use sms_core::contact::Contact;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, CampaignId, MessageId};
-use sms_core::link::CampaignClicks;
+use sms_core::link::click::CampaignClicks;
 use sms_core::message::MessageFilter;
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError, let_others_run};
 use sms_core::time::Timestamp;
+use sms_core::version::IfVersion;
 
 use crate::MemoryStore;
 use crate::sending::recent;
 use crate::state::{AccountState, State, StoredMessage};
 
 #[async_trait]
-impl CampaignStore for MemoryStore {
-    async fn campaign_create(
-        &self,
-        draft: Campaign,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Campaign>, StoreError> {
-        let mut state = self.state();
-        if let Some(earlier) = state.earlier(claim) {
-            return Ok(Once::Earlier(earlier));
-        }
-        let doing = "saving a campaign of an account that does not exist";
-        let room = state.accounts.get_mut(&draft.account);
-        let room = room.ok_or(StoreError::Internal { doing, source: None })?;
-        room.campaigns.insert(draft.id, draft.clone());
-        state.remember(claim, &draft);
-        Ok(Once::Done(draft))
-    }
-
+impl ReadsCampaigns for MemoryStore {
     async fn campaign_get(
         &self,
         account: AccountId,
@@ -62,6 +46,42 @@ impl CampaignStore for MemoryStore {
         Ok(Page::of(rows, page.limit, |campaign: &Campaign| campaign.id))
     }
 
+    async fn campaigns_unswept(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
+        let state = self.state();
+        let cancelled_at =
+            |campaign: &Campaign| campaign.launch.as_ref().and_then(|launch| launch.cancelled_at);
+        let unswept = state.accounts.iter().flat_map(|(account, room)| {
+            let campaigns = room.unswept.iter().filter_map(|id| room.campaigns.get(id));
+            let due = campaigns.filter(|one| cancelled_at(one).is_some_and(|at| at < before));
+            due.map(|campaign| (*account, campaign.id))
+        });
+        Ok(unswept.take(limit).collect())
+    }
+}
+
+#[async_trait]
+impl CampaignStore for MemoryStore {
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError> {
+        let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let doing = "saving a campaign of an account that does not exist";
+        let room = state.accounts.get_mut(&draft.account);
+        let room = room.ok_or(StoreError::Internal { doing, source: None })?;
+        room.campaigns.insert(draft.id, draft.clone());
+        state.remember(claim, &draft);
+        Ok(Once::Done(draft))
+    }
+
     async fn campaign_update(
         &self,
         account: AccountId,
@@ -80,9 +100,10 @@ impl CampaignStore for MemoryStore {
         &self,
         account: AccountId,
         id: CampaignId,
+        if_version: IfVersion,
     ) -> Result<(), CommitError<EditRefused>> {
         let mut state = self.state();
-        editable(state.campaign(account, id)).map_err(CommitError::Refused)?;
+        editable(state.campaign(account, id), &if_version).map_err(CommitError::Refused)?;
         if let Some(room) = state.accounts.get_mut(&account) {
             room.campaigns.remove(&id);
         }
@@ -137,26 +158,6 @@ impl CampaignStore for MemoryStore {
 
     async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError> {
         Ok(self.state().sweep(plan))
-    }
-
-    async fn campaigns_unswept(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
-        let state = self.state();
-        let cancelled_at =
-            |campaign: &Campaign| campaign.launch.as_ref().and_then(|launch| launch.cancelled_at);
-        let unswept = state.accounts.iter().flat_map(|(account, room)| {
-            let campaigns = room.unswept.iter().filter_map(|id| room.campaigns.get(id));
-            let due = campaigns.filter(|one| cancelled_at(one).is_some_and(|at| at < before));
-            due.map(|campaign| (*account, campaign.id))
-        });
-        Ok(unswept.take(limit).collect())
-    }
-
-    async fn campaign_counts_tidy(&self, _limit: usize) -> Result<usize, StoreError> {
-        Ok(0)
     }
 }
 

@@ -5,28 +5,21 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use sms_core::contact::book::{BookPlan, BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
-use sms_core::contact::store::ContactStore;
+use sms_core::contact::store::{ContactStore, ContactsWanted, CustomNamesWanted, ReadsContacts};
 use sms_core::contact::{Contact, ContactFields, ContactFilter};
 use sms_core::idempotency::{Answer, Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
-use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::{CommitError, StoreError};
 
 use crate::MemoryStore;
 use crate::address_book::{AddressBook, no_account, read};
+use crate::search::{portion, search};
 use crate::state::State;
 
 #[async_trait]
-impl ContactStore for MemoryStore {
-    async fn contact_create(
-        &self,
-        plan: CreatePlan,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
-        self.state().change_book_once(&plan, claim)
-    }
-
+impl ReadsContacts for MemoryStore {
     async fn contact_get(
         &self,
         account: AccountId,
@@ -44,11 +37,60 @@ impl ContactStore for MemoryStore {
         filter: &ContactFilter,
         page: PageRequest,
     ) -> Result<Page<Contact>, StoreError> {
-        let before = page.after.map(Cursor::id);
-        let rows = self.state().read_book(account, |book| {
-            book.newest_first(filter, before).take(page.limit.get() + 1)
-        });
-        Ok(Page::of(rows, page.limit, |contact: &Contact| contact.id))
+        let found = search(
+            page,
+            |contact: &Contact| contact.id,
+            |before, most| {
+                let state = self.state();
+                let room = state.accounts.get(&account);
+                let rows = room.into_iter().flat_map(|room| {
+                    let contacts = room.book.newest_first(filter, before);
+                    contacts.map(move |contact| (contact.id, (contact, &room.opt_outs)))
+                });
+                portion(rows, most, |(contact, opt_outs)| {
+                    filter.finds(contact).then(|| read(contact, opt_outs))
+                })
+            },
+        );
+        Ok(found.await)
+    }
+
+    async fn custom_names(
+        &self,
+        account: AccountId,
+        wanted: CustomNamesWanted<'_>,
+    ) -> Result<BTreeSet<String>, StoreError> {
+        Ok(match wanted {
+            CustomNamesWanted::All => self.all_custom_names(account),
+            CustomNamesWanted::Among(names) => self.custom_names_among(account, names),
+        })
+    }
+
+    async fn contacts_among(
+        &self,
+        account: AccountId,
+        wanted: ContactsWanted<'_>,
+    ) -> Result<Vec<Contact>, StoreError> {
+        Ok(match wanted {
+            ContactsWanted::Ids(ids) => self.contacts_by_id(account, ids),
+            ContactsWanted::Phones(phones) => self.contacts_by_phone(account, phones),
+        })
+    }
+
+    async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
+        let state = self.state();
+        Ok(state.accounts.get(&account).is_none_or(|room| room.book.contacts.is_empty()))
+    }
+}
+
+#[async_trait]
+impl ContactStore for MemoryStore {
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
+        self.state().change_book_once(&plan, claim)
     }
 
     async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
@@ -66,49 +108,33 @@ impl ContactStore for MemoryStore {
     ) -> Result<Once<Imported>, CommitError<BookRefused>> {
         self.state().change_book_once(&plan, claim)
     }
+}
 
-    async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
-        let state = self.state();
-        let names = state.accounts.get(&account).map(|room| room.book.uses.keys().cloned());
-        Ok(names.into_iter().flatten().collect())
-    }
-
-    async fn custom_names_among(
-        &self,
-        account: AccountId,
-        names: &[String],
-    ) -> Result<BTreeSet<String>, StoreError> {
-        let state = self.state();
-        let Some(room) = state.accounts.get(&account) else { return Ok(BTreeSet::new()) };
-        Ok(names.iter().filter(|name| room.book.uses.contains_key(*name)).cloned().collect())
-    }
-
-    async fn contacts_by_id(
-        &self,
-        account: AccountId,
-        ids: &[ContactId],
-    ) -> Result<Vec<Contact>, StoreError> {
+impl MemoryStore {
+    fn contacts_by_id(&self, account: AccountId, ids: &[ContactId]) -> Vec<Contact> {
         let ids: BTreeSet<&ContactId> = ids.iter().collect();
-        Ok(self
-            .state()
-            .read_book(account, |book| ids.into_iter().filter_map(|id| book.contacts.get(id))))
+        self.state()
+            .read_book(account, |book| ids.into_iter().filter_map(|id| book.contacts.get(id)))
     }
 
-    async fn contacts_by_phone(
-        &self,
-        account: AccountId,
-        phones: &[E164],
-    ) -> Result<Vec<Contact>, StoreError> {
+    fn contacts_by_phone(&self, account: AccountId, phones: &[E164]) -> Vec<Contact> {
         let phones: BTreeSet<&E164> = phones.iter().collect();
-        Ok(self.state().read_book(account, |book| {
+        self.state().read_book(account, |book| {
             let ids = phones.into_iter().filter_map(|phone| book.by_phone.get(phone));
             ids.filter_map(|id| book.contacts.get(id))
-        }))
+        })
     }
 
-    async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
+    fn all_custom_names(&self, account: AccountId) -> BTreeSet<String> {
         let state = self.state();
-        Ok(state.accounts.get(&account).is_none_or(|room| room.book.contacts.is_empty()))
+        let names = state.accounts.get(&account).map(|room| room.book.uses.keys().cloned());
+        names.into_iter().flatten().collect()
+    }
+
+    fn custom_names_among(&self, account: AccountId, names: &[String]) -> BTreeSet<String> {
+        let state = self.state();
+        let Some(room) = state.accounts.get(&account) else { return BTreeSet::new() };
+        names.iter().filter(|name| room.book.uses.contains_key(*name)).cloned().collect()
     }
 }
 

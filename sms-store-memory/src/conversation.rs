@@ -1,42 +1,52 @@
 //! Conversations.
 
 use async_trait::async_trait;
-use sms_core::conversation::store::ConversationStore;
+use sms_core::conversation::store::{ConversationStore, ReadsConversations};
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs};
-use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::ids::{AccountId, MessageId};
 use sms_core::message::Direction;
-use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
+use crate::search::{portion, search};
 use crate::state::{AccountState, State};
 
 #[async_trait]
-impl ConversationStore for MemoryStore {
+impl ReadsConversations for MemoryStore {
     async fn conversation_list(
         &self,
         account: AccountId,
         filter: &ConversationFilter,
         page: PageRequest,
     ) -> Result<Page<Conversation>, StoreError> {
-        let state = self.state();
-        let Some(room) = state.accounts.get(&account) else {
-            return Ok(Page { items: Vec::new(), next: None });
-        };
-        let end = page.after.map_or(MessageId::from_u128(u128::MAX), Cursor::id::<MessageKind>);
-        let places = room.inbox.by_activity.range(..end).rev();
-        let found =
-            places.filter_map(|(last, number)| state.conversation(room, filter, *last, *number));
-        let rows = found.take(page.limit.get() + 1).collect();
-        Ok(Page::of(rows, page.limit, |one: &Conversation| one.last_message.id))
+        let found = search(
+            page,
+            |one: &Conversation| one.last_message.id,
+            |before, most| {
+                let state = self.state();
+                let room = state.accounts.get(&account).into_iter();
+                let rows = room.flat_map(|room| {
+                    let places = room.inbox.newest_first(filter, before);
+                    places.map(move |(last, number)| (last, (room, last, number)))
+                });
+                portion(rows, most, |(room, last, number)| {
+                    state.conversation(room, filter, last, number)
+                })
+            },
+        );
+        Ok(found.await)
     }
 
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
         Ok(self.state().accounts.get(&account).map_or(0, |room| room.inbox.unread))
     }
+}
 
+#[async_trait]
+impl ConversationStore for MemoryStore {
     async fn conversation_read(
         &self,
         account: AccountId,

@@ -6,7 +6,7 @@ use sms_core::ids::{DeliveryId, EndpointId, EventId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::Delivery;
 
-/// All deliveries.
+/// All deliveries, with the indexes by which they are found.
 #[derive(Default)]
 pub(crate) struct Deliveries {
     rows: BTreeMap<DeliveryId, Delivery>,

@@ -8,6 +8,7 @@ use sms_core::dispatch::{
     ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, NameStanding, NewSender, OutcomePlan,
     OutcomeRecorded, keeps_number,
 };
+use sms_core::ids::MessageId;
 use sms_core::message::Message;
 use sms_core::number::Number;
 use sms_core::sender_name::{ReviewStatus, SenderName};
@@ -39,10 +40,6 @@ impl DispatchStore for MemoryStore {
         Ok(self.state().queue.renew(token, until))
     }
 
-    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().queue.next())
-    }
-
     async fn follow_ups_due(
         &self,
         at: Timestamp,
@@ -50,9 +47,15 @@ impl DispatchStore for MemoryStore {
     ) -> Result<Vec<FollowUp>, StoreError> {
         Ok(self.state().follow_ups.due(at, limit))
     }
+}
 
-    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().follow_ups.next())
+impl MemoryStore {
+    pub(crate) fn dispatch_next(&self) -> Option<Timestamp> {
+        self.state().queue.next()
+    }
+
+    pub(crate) fn follow_ups_next(&self) -> Option<Timestamp> {
+        self.state().follow_ups.next()
     }
 }
 
@@ -123,10 +126,12 @@ impl State {
 
     fn record_outcome(&mut self, mut plan: OutcomePlan) -> Vec<OutcomeRecorded> {
         let stored = self.messages.get(&plan.message).map(|stored| &stored.message);
-        let mut outcomes = Outcomes::new(self.sent_segments.early(plan.parts()));
+        let early = stored.map(|message| self.sent_segments.early(plan.parts(), message));
+        let mut outcomes = Outcomes::new(early.unwrap_or_default());
         let found = stored.zip(self.queue.get(plan.message));
         outcomes.settle(&mut plan, found);
-        let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
+        let (writes, recorded) = outcomes.finish();
+        let OutcomeWrites { queue, follow_ups, parts, beside, changes } = writes;
         for entry in queue {
             self.queue.replace(entry);
         }
@@ -134,8 +139,15 @@ impl State {
             self.follow_ups.insert(follow_up);
         }
         for part in parts {
+            let former = self.sent_segments.holder(&part.id).filter(|it| *it != part.message);
+            let recipient = |id: MessageId| self.messages.get(&id).map(|stored| stored.message.to);
+            let to = former.and_then(recipient);
+            if let Some(to) = to.filter(|to| Some(*to) != recipient(part.message)) {
+                self.sent_segments.move_beside(&part.id, to);
+            }
             self.sent_segments.keep_part(part);
         }
+        self.sent_segments.keep_beside(beside);
         self.write_changes(changes);
         recorded
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sms_core::event::kept::Kept;
 use sms_core::event::log::{EventPage, EventRequest, LoggedEvent, NotARow};
 use sms_core::event::position::Position;
-use sms_core::event::store::EventStore;
+use sms_core::event::store::ReadsEvents;
 use sms_core::ids::{AccountId, EventId};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -25,7 +25,7 @@ impl State {
 }
 
 #[async_trait]
-impl EventStore for MemoryStore {
+impl ReadsEvents for MemoryStore {
     async fn event_list(
         &self,
         account: AccountId,
@@ -61,9 +61,11 @@ impl EventStore for MemoryStore {
             |(account, after): &(AccountId, Position)| state.events.goes_on(*account, *after);
         Ok(accounts.iter().filter(|one| has_more(one)).map(|(account, _)| *account).collect())
     }
+}
 
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        Ok(self.state().events.tidy(before, limit))
+impl MemoryStore {
+    pub(crate) fn events_tidy(&self, before: Timestamp, limit: usize) -> usize {
+        self.state().events.tidy(before, limit)
     }
 }
 

@@ -44,8 +44,10 @@ impl IdempotencyStore for MemoryStore {
         let found = state.remembered.get(&(owner, key.clone())).map(Remembered::earlier);
         Ok(found.filter(|earlier| earlier.is_kept(at)))
     }
+}
 
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl MemoryStore {
+    pub(crate) fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> usize {
         let mut state = self.state();
         let mut removed = 0;
         while removed < limit {
@@ -60,6 +62,6 @@ impl IdempotencyStore for MemoryStore {
                 removed += 1;
             }
         }
-        Ok(removed)
+        removed
     }
 }

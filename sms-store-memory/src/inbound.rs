@@ -5,7 +5,7 @@ use sms_core::account::Mode;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken, SegmentVerdict};
-use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::store::{InboundStore, ReadsInbound};
 use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
 };
@@ -19,6 +19,17 @@ use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
 use crate::state::{AccountState, State};
+
+#[async_trait]
+impl ReadsInbound for MemoryStore {
+    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(MessageId::from_u128(u128::MAX), Cursor::id);
+        let rows = state.unrouted.range(..end).rev().take(page.limit.get() + 1);
+        let rows = rows.map(|(_, text)| text.clone()).collect();
+        Ok(Page::of(rows, page.limit, |text: &Unrouted| text.id))
+    }
+}
 
 #[async_trait]
 impl InboundStore for MemoryStore {
@@ -44,7 +55,7 @@ impl InboundStore for MemoryStore {
     async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
         let mut state = self.state();
         let key = plan.key();
-        Ok(match plan.settle(state.parts.get(key).cloned()) {
+        Ok(match plan.settle(state.parts.newest(key)) {
             SegmentVerdict::Repeat => SegmentTaken::Repeat,
             SegmentVerdict::Keep(gathered) => {
                 state.parts.put(key, gathered);
@@ -67,27 +78,17 @@ impl InboundStore for MemoryStore {
             None => GaveUp::Forgotten,
         })
     }
+}
 
-    async fn last_contacted_tidy(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<usize, StoreError> {
+impl MemoryStore {
+    pub(crate) fn last_contacted_tidy(&self, before: Timestamp, limit: usize) -> usize {
         let mut state = self.state();
         let old = state.last_contacted.iter().filter(|(_, (_, at))| *at < before);
         let contacts: Vec<_> = old.map(|(contact, _)| *contact).take(limit).collect();
         for contact in &contacts {
             state.last_contacted.remove(contact);
         }
-        Ok(contacts.len())
-    }
-
-    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
-        let state = self.state();
-        let end = page.after.map_or(MessageId::from_u128(u128::MAX), Cursor::id);
-        let rows = state.unrouted.range(..end).rev().take(page.limit.get() + 1);
-        let rows = rows.map(|(_, text)| text.clone()).collect();
-        Ok(Page::of(rows, page.limit, |text: &Unrouted| text.id))
+        contacts.len()
     }
 }
 
@@ -105,6 +106,7 @@ impl State {
 
     fn routing_facts(&self, plan: &InboundPlan) -> RoutingFacts {
         let number = self.number_of(plan.text.to);
+        let pair = (plan.text.to, plan.text.from.number());
         let answered = match plan.origin {
             Origin::Network => None,
             Origin::Answer { to, .. } => self.messages.get(&to),
@@ -112,13 +114,13 @@ impl State {
         RoutingFacts {
             holder: number.map(|number| number.holder),
             released: self.releases.get(&plan.text.to).copied(),
-            last_contacted: self.last_contacted.get(&(plan.text.to, plan.text.from)).copied(),
+            last_contacted: self.last_contacted.get(&pair).copied(),
             answered: answered.map(|stored| (stored.message.account, stored.message.mode)),
         }
     }
 
     fn take_in(&mut self, plan: &mut InboundPlan, account: AccountId, mode: Mode) -> TakenIn {
-        let from = plan.text.from;
+        let from = plan.text.from.number();
         let room = self.accounts.get(&account);
         let facts = InboundFacts {
             account,
@@ -156,7 +158,7 @@ impl State {
 
     /// The facts of a match, if the message matches a keyword of the account.
     fn match_facts(&self, room: &AccountState, plan: &InboundPlan) -> Option<MatchFacts> {
-        let (from, to) = (plan.text.from, plan.text.to);
+        let (from, to) = (plan.text.from.number(), plan.text.to);
         let keyword = room.keywords.listening(&plan.word()?)?;
         let words = keyword.reply.as_ref().map_or("", Body::as_str);
         let is_used = |name: &&str| room.book.uses.contains_key(*name);
@@ -173,18 +175,24 @@ impl State {
             route: number.and_then(|number| number.route.clone()),
             sender: if is_ours { Sender::OurNumber } else { Sender::Person },
             replied: room.inbox.replied(from),
+            balance: room.account.balance,
+            account_replies: room.keywords.replies(None),
+            keyword_replies: room.keywords.replies(Some(keyword.id)),
         })
     }
 
     /// Writes the effects of a match. Returns the automatic reply, if one is sent.
     fn write_match(&mut self, account: AccountId, from: E164, matched: Matched) -> Option<Message> {
-        let Matched { keyword, book, reply } = matched;
+        let Matched { keyword, book, reply, paused } = matched;
         let room = self.accounts.get_mut(&account)?;
         room.keywords.put(keyword);
         room.book.write(book);
-        let Reply { send, replied } = reply?;
+        room.keywords.count(paused);
+        let Reply { send, replied, counts } = reply?;
         let answer = self.accept(send).ok()?.messages.pop();
-        self.accounts.get_mut(&account)?.inbox.set_replied(from, replied);
+        let room = self.accounts.get_mut(&account)?;
+        room.inbox.set_replied(from, replied);
+        room.keywords.count(counts);
         answer
     }
 }

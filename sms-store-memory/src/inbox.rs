@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sms_core::contact::filter::ContactSearch;
+use sms_core::conversation::ConversationFilter;
 use sms_core::ids::MessageId;
 use sms_core::phone::E164;
 use sms_core::time::Timestamp;
@@ -25,6 +27,24 @@ pub(crate) struct Place {
 }
 
 impl Inbox {
+    /// The conversations among which those that the filter accepts are found: each by the id of
+    /// its newest message and by its number.
+    pub(crate) fn newest_first(
+        &self,
+        filter: &ConversationFilter,
+        before: Option<MessageId>,
+    ) -> Box<dyn Iterator<Item = (MessageId, E164)> + '_> {
+        let end = before.unwrap_or(MessageId::from_u128(u128::MAX));
+        if let Some(ContactSearch::Number(number)) = filter.search {
+            let found = self.by_number.get(&number).map(|place| place.last);
+            return Box::new(
+                found.filter(|last| *last < end).map(|last| (last, number)).into_iter(),
+            );
+        }
+        let places = self.by_activity.range(..end).rev();
+        Box::new(places.map(|(last, number)| (*last, *number)))
+    }
+
     /// Whether there are any.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_number.is_empty()

@@ -5,12 +5,38 @@ use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, KeywordId};
 use sms_core::keyword::Keyword;
 use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
-use sms_core::keyword::store::KeywordStore;
+use sms_core::keyword::store::{KeywordStore, ReadsKeywords};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
+use sms_core::version::{Changed, IfVersion};
 
 use crate::MemoryStore;
 use crate::address_book::no_account;
+
+#[async_trait]
+impl ReadsKeywords for MemoryStore {
+    async fn keyword_get(
+        &self,
+        account: AccountId,
+        id: KeywordId,
+    ) -> Result<Option<Keyword>, StoreError> {
+        let state = self.state();
+        Ok(state.accounts.get(&account).and_then(|room| room.keywords.by_id.get(&id)).cloned())
+    }
+
+    async fn keyword_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Keyword>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(KeywordId::from_u128(u128::MAX), Cursor::id);
+        let keywords = state.accounts.get(&account).map(|room| room.keywords.by_id.range(..end));
+        let rows = keywords.into_iter().flat_map(Iterator::rev).map(|(_, keyword)| keyword.clone());
+        let rows = rows.take(page.limit.get() + 1).collect();
+        Ok(Page::of(rows, page.limit, |keyword: &Keyword| keyword.id))
+    }
+}
 
 #[async_trait]
 impl KeywordStore for MemoryStore {
@@ -36,35 +62,16 @@ impl KeywordStore for MemoryStore {
         Ok(Once::Done(keyword))
     }
 
-    async fn keyword_get(
+    async fn keyword_delete(
         &self,
         account: AccountId,
         id: KeywordId,
-    ) -> Result<Option<Keyword>, StoreError> {
-        let state = self.state();
-        Ok(state.accounts.get(&account).and_then(|room| room.keywords.by_id.get(&id)).cloned())
-    }
-
-    async fn keyword_list(
-        &self,
-        account: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Keyword>, StoreError> {
-        let state = self.state();
-        let end = page.after.map_or(KeywordId::from_u128(u128::MAX), Cursor::id);
-        let keywords = state.accounts.get(&account).map(|room| room.keywords.by_id.range(..end));
-        let rows = keywords.into_iter().flat_map(Iterator::rev).map(|(_, keyword)| keyword.clone());
-        let rows = rows.take(page.limit.get() + 1).collect();
-        Ok(Page::of(rows, page.limit, |keyword: &Keyword| keyword.id))
-    }
-
-    async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         let mut state = self.state();
         let Some(room) = state.accounts.get_mut(&account) else { return Ok(false) };
-        let removed = room.keywords.by_id.remove(&id);
-        if let Some(keyword) = &removed {
-            room.keywords.by_word.remove(&keyword.word);
-        }
-        Ok(removed.is_some())
+        let Some(keyword) = room.keywords.by_id.get(&id) else { return Ok(false) };
+        if_version.check(keyword).map_err(CommitError::Refused)?;
+        Ok(room.keywords.remove(id))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sms_core::ids::{KeywordId, ListId};
+use sms_core::keyword::reply_limit::{RecentReplies, ReplyCount};
 use sms_core::keyword::{Keyword, Listening, Word};
 
 /// The keywords of one account.
@@ -10,6 +11,8 @@ use sms_core::keyword::{Keyword, Listening, Word};
 pub(crate) struct Keywords {
     pub(crate) by_id: BTreeMap<KeywordId, Keyword>,
     pub(crate) by_word: BTreeMap<Word, KeywordId>,
+    /// The automatic replies of each keyword, and under `None` of the account.
+    replies: BTreeMap<Option<KeywordId>, RecentReplies>,
 }
 
 impl Keywords {
@@ -25,6 +28,27 @@ impl Keywords {
         }
         self.by_word.insert(keyword.word.clone(), keyword.id);
         self.by_id.insert(keyword.id, keyword);
+    }
+
+    /// Removes a keyword. Returns whether there was one.
+    pub(crate) fn remove(&mut self, id: KeywordId) -> bool {
+        let removed = self.by_id.remove(&id);
+        if let Some(keyword) = &removed {
+            self.by_word.remove(&keyword.word);
+            self.replies.remove(&Some(id));
+        }
+        removed.is_some()
+    }
+
+    /// The automatic replies of a keyword, or of the account.
+    pub(crate) fn replies(&self, of: Option<KeywordId>) -> RecentReplies {
+        self.replies.get(&of).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn count(&mut self, counts: impl IntoIterator<Item = ReplyCount>) {
+        for ReplyCount { keyword, replies } in counts {
+            self.replies.insert(keyword, replies);
+        }
     }
 
     pub(crate) fn clear_list(&mut self, list: ListId) {

@@ -6,9 +6,10 @@
 //! lock, reads its facts, asks the core to settle, and then makes writes that cannot fail. So a
 //! command is never half done, and no code has to undo one. The store decides nothing.
 //!
-//! Pages, claims and lookups use indexes, with three exceptions: a search for words reads every
-//! message that passes the rest of the filter, a list of unread conversations skips the read ones,
-//! and a list of opt-outs reads all opt-outs of its account.
+//! Pages, claims and lookups use indexes, with three exceptions: a search for words looks at the
+//! messages that pass the rest of the filter, a list of unread conversations skips the read ones,
+//! and a list of opt-outs reads all opt-outs of its account. These release the lock after each
+//! portion, so that others need not wait for them (`search.rs`).
 
 #![deny(missing_docs)]
 
@@ -38,6 +39,7 @@ mod opt_out;
 mod queue;
 mod receipt;
 mod remembered;
+mod search;
 mod sender_name;
 mod sending;
 mod sent_segment;
@@ -46,6 +48,7 @@ mod state;
 mod statistics;
 mod store;
 mod template;
+mod upkeep;
 mod webhook;
 
 pub use store::MemoryStore;

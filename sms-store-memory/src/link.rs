@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use sms_core::commit::{ClickWrites, Clicks};
 use sms_core::ids::{AccountId, LinkId, LinkKind};
-use sms_core::link::store::LinkStore;
-use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::store::{LinkStore, LinkWanted, ReadsLinks};
+use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
 
@@ -12,9 +13,12 @@ use crate::MemoryStore;
 use crate::state::State;
 
 #[async_trait]
-impl LinkStore for MemoryStore {
-    async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
-        Ok(self.state().links.rows.get(&(account, id)).cloned())
+impl ReadsLinks for MemoryStore {
+    async fn link_get(&self, wanted: LinkWanted) -> Result<Option<Link>, StoreError> {
+        Ok(match wanted {
+            LinkWanted::Id(account, id) => self.link_by_id(account, id),
+            LinkWanted::Code(code) => self.link_by_code(code),
+        })
     }
 
     async fn link_list(
@@ -34,14 +38,23 @@ impl LinkStore for MemoryStore {
             .collect();
         Ok(Page::of(rows, page.limit, |link: &Link| link.id))
     }
+}
 
-    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
-        Ok(self.state().links.by_code(code).cloned())
-    }
-
+#[async_trait]
+impl LinkStore for MemoryStore {
     async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
         let mut state = self.state();
         plans.into_iter().map(|plan| Ok(state.click(plan))).collect()
+    }
+}
+
+impl MemoryStore {
+    fn link_by_id(&self, account: AccountId, id: LinkId) -> Option<Link> {
+        self.state().links.rows.get(&(account, id)).cloned()
+    }
+
+    fn link_by_code(&self, code: LinkCode) -> Option<Link> {
+        self.state().links.by_code(code).cloned()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sms_core::ids::{AccountId, CampaignId, LinkId, MessageId};
 use sms_core::link::{Link, LinkCode, LinkFilter};
 
-/// All links.
+/// All tracked links, with the indexes by which they are found.
 #[derive(Default)]
 pub(crate) struct Links {
     pub(crate) rows: BTreeMap<(AccountId, LinkId), Link>,

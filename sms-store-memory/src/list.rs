@@ -6,32 +6,18 @@ use sms_core::contact::{Contact, ContactFields};
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::join::{JoinPlan, Joined};
-use sms_core::list::store::ListStore;
+use sms_core::list::store::{ListStore, ReadsLists};
 use sms_core::list::{ContactList, ListChange};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::{Changed, IfVersion};
 
 use crate::MemoryStore;
 use crate::address_book::no_account;
 
 #[async_trait]
-impl ListStore for MemoryStore {
-    async fn list_create(
-        &self,
-        list: ContactList,
-        claim: Option<&Claim>,
-    ) -> Result<Once<ContactList>, StoreError> {
-        let mut state = self.state();
-        if let Some(earlier) = state.earlier(claim) {
-            return Ok(Once::Earlier(earlier));
-        }
-        let room = state.accounts.get_mut(&list.account).ok_or_else(no_account)?;
-        room.book.lists.insert(list.id, list.clone());
-        state.remember(claim, &list);
-        Ok(Once::Done(list))
-    }
-
+impl ReadsLists for MemoryStore {
     async fn list_get(
         &self,
         account: AccountId,
@@ -54,29 +40,64 @@ impl ListStore for MemoryStore {
         Ok(Page::of(rows, page.limit, |list: &ContactList| list.id))
     }
 
+    async fn list_portion(
+        &self,
+        account: AccountId,
+        list: ListId,
+        after: Option<ContactId>,
+        limit: usize,
+        fields: &ContactFields,
+    ) -> Result<Vec<Contact>, StoreError> {
+        let state = self.state();
+        Ok(state.read_named(account, fields, |book| book.on_list_after(list, after).take(limit)))
+    }
+}
+
+#[async_trait]
+impl ListStore for MemoryStore {
+    async fn list_create(
+        &self,
+        list: ContactList,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ContactList>, StoreError> {
+        let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let room = state.accounts.get_mut(&list.account).ok_or_else(no_account)?;
+        room.book.lists.insert(list.id, list.clone());
+        state.remember(claim, &list);
+        Ok(Once::Done(list))
+    }
+
     async fn list_update(
         &self,
         account: AccountId,
         id: ListId,
         change: ListChange,
         at: Timestamp,
-    ) -> Result<Option<ContactList>, StoreError> {
+    ) -> Result<Option<ContactList>, CommitError<Changed>> {
         let mut state = self.state();
         let room = state.accounts.get_mut(&account);
         let Some(list) = room.and_then(|room| room.book.lists.get_mut(&id)) else {
             return Ok(None);
         };
-        *list = change.apply(list.clone(), at);
+        *list = change.apply(list.clone(), at).map_err(CommitError::Refused)?;
         Ok(Some(list.clone()))
     }
 
-    async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
+    async fn list_delete(
+        &self,
+        account: AccountId,
+        id: ListId,
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         let mut state = self.state();
-        let room = state.accounts.get_mut(&account);
-        Ok(room.is_some_and(|room| {
-            room.keywords.clear_list(id);
-            room.book.remove_list(id)
-        }))
+        let Some(room) = state.accounts.get_mut(&account) else { return Ok(false) };
+        let Some(list) = room.book.lists.get(&id) else { return Ok(false) };
+        if_version.check(list).map_err(CommitError::Refused)?;
+        room.keywords.clear_list(id);
+        Ok(room.book.remove_list(id))
     }
 
     async fn list_join(&self, plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>> {
@@ -92,17 +113,5 @@ impl ListStore for MemoryStore {
         let mut state = self.state();
         let room = state.accounts.get_mut(&account);
         Ok(room.is_some_and(|room| room.book.leave(list, contact)))
-    }
-
-    async fn list_portion(
-        &self,
-        account: AccountId,
-        list: ListId,
-        after: Option<ContactId>,
-        limit: usize,
-        fields: &ContactFields,
-    ) -> Result<Vec<Contact>, StoreError> {
-        let state = self.state();
-        Ok(state.read_named(account, fields, |book| book.on_list_after(list, after).take(limit)))
     }
 }

@@ -1,19 +1,19 @@
 //! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
+use sms_core::change::cancel::{CancelPlan, CancelRefused};
+use sms_core::change::store::{MessageStore, ReadsMessages};
 use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::message::cancel::{CancelPlan, CancelRefused};
-use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
-use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
+use crate::search::{portion, search};
 
 #[async_trait]
-impl MessageStore for MemoryStore {
+impl ReadsMessages for MemoryStore {
     async fn message_get(
         &self,
         account: AccountId,
@@ -30,22 +30,28 @@ impl MessageStore for MemoryStore {
         filter: &MessageFilter,
         page: PageRequest,
     ) -> Result<Page<Message>, StoreError> {
-        let state = self.state();
-        let Some(room) = state.accounts.get(&account) else {
-            return Ok(Page { items: Vec::new(), next: None });
-        };
-        let rows = room
-            .index
-            .newest_first(filter, filter.ids(page))
-            .filter_map(|id| state.messages.get(&id))
-            .map(|stored| &stored.message)
-            .filter(|message| filter.accepts(message))
-            .take(page.limit.get() + 1)
-            .cloned()
-            .collect();
-        Ok(Page::of(rows, page.limit, |message: &Message| message.id))
+        let found = search(
+            page,
+            |message: &Message| message.id,
+            |before, most| {
+                let state = self.state();
+                let rest = PageRequest { after: before.map(Cursor::after), ..page };
+                let room = state.accounts.get(&account);
+                let ids = room.into_iter().flat_map(|room| {
+                    room.index.newest_first(filter, filter.ids(rest)).map(|id| (id, id))
+                });
+                portion(ids, most, |id| {
+                    let message = &state.messages.get(&id)?.message;
+                    filter.accepts(message).then(|| message.clone())
+                })
+            },
+        );
+        Ok(found.await)
     }
+}
 
+#[async_trait]
+impl MessageStore for MemoryStore {
     async fn message_cancel(
         &self,
         mut plan: CancelPlan,
@@ -58,10 +64,5 @@ impl MessageStore for MemoryStore {
         changes.add([changed], &plan.ids);
         state.write_changes(changes.finish());
         Ok(message)
-    }
-
-    async fn search_prepare(&self, _: Timestamp, _: usize) -> Result<usize, StoreError> {
-        // Bodies are in memory, so searches need no preparation.
-        Ok(0)
     }
 }

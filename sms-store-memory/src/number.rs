@@ -1,12 +1,14 @@
 //! The operator's numbers.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use sms_core::commit::LedgerWrites;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
-use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::number::store::{CheckedIn, NumberCreated, NumberStore, NumbersWanted, ReadsNumbers};
 use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -15,6 +17,24 @@ use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
 use crate::state::State;
+
+#[async_trait]
+impl ReadsNumbers for MemoryStore {
+    async fn number_list(&self, wanted: NumbersWanted) -> Result<Vec<Number>, StoreError> {
+        Ok(match wanted {
+            NumbersWanted::All => self.all_numbers(),
+            NumbersWanted::HeldBy(account) => self.numbers_held(account),
+            NumbersWanted::Phone(phone) => self.number_by_phone(phone).into_iter().collect(),
+            NumbersWanted::UsableBy(account) => self.numbers_for(account),
+        })
+    }
+
+    async fn numbers_among(&self, phones: &[E164]) -> Result<BTreeSet<E164>, StoreError> {
+        let state = self.state();
+        let is_ours = |phone: &&E164| state.number_ids.contains_key(phone);
+        Ok(phones.iter().filter(is_ours).copied().collect())
+    }
+}
 
 #[async_trait]
 impl NumberStore for MemoryStore {
@@ -45,25 +65,6 @@ impl NumberStore for MemoryStore {
         Ok(Once::Done(NumberCreated::Created))
     }
 
-    async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
-        Ok(self.state().numbers.values().rev().cloned().collect())
-    }
-
-    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
-        Ok(self.state().number_of(phone).cloned())
-    }
-
-    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        Ok(self.state().numbers_for(account))
-    }
-
-    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        let state = self.state();
-        let newest_first = state.numbers.values().rev();
-        let held = newest_first.filter(|number| number.holder == Holder::Dedicated(account));
-        Ok(held.cloned().collect())
-    }
-
     async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(number) = state.numbers.remove(&id) else { return Ok(false) };
@@ -74,21 +75,11 @@ impl NumberStore for MemoryStore {
         Ok(state.number_ids.remove(&number.phone).is_some())
     }
 
-    async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let Some(number) = state.numbers.get_mut(&id) else { return Ok(false) };
-        number.checked_in_at = Some(at);
-        Ok(true)
-    }
-
-    async fn numbers_check_in(
-        &self,
-        routes: Vec<Option<RouteName>>,
-        at: Timestamp,
-    ) -> Result<usize, StoreError> {
-        let mut state = self.state();
-        let behind = state.numbers.values_mut().filter(|number| routes.contains(&number.route));
-        Ok(behind.map(|number| number.checked_in_at = Some(at)).count())
+    async fn number_check_in(&self, who: CheckedIn, at: Timestamp) -> Result<usize, StoreError> {
+        Ok(match who {
+            CheckedIn::Number(id) => usize::from(self.one_checks_in(id, at)),
+            CheckedIn::Routes(routes) => self.routes_check_in(&routes, at),
+        })
     }
 
     async fn rents_charge(&self, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
@@ -102,9 +93,43 @@ impl NumberStore for MemoryStore {
         }
         Ok(charged)
     }
+}
 
-    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().rents.first().map(|(at, _)| *at))
+impl MemoryStore {
+    fn one_checks_in(&self, id: NumberId, at: Timestamp) -> bool {
+        let mut state = self.state();
+        let Some(number) = state.numbers.get_mut(&id) else { return false };
+        number.checked_in_at = Some(at);
+        true
+    }
+
+    fn routes_check_in(&self, routes: &[Option<RouteName>], at: Timestamp) -> usize {
+        let mut state = self.state();
+        let behind = state.numbers.values_mut().filter(|number| routes.contains(&number.route));
+        behind.map(|number| number.checked_in_at = Some(at)).count()
+    }
+
+    fn all_numbers(&self) -> Vec<Number> {
+        self.state().numbers.values().rev().cloned().collect()
+    }
+
+    fn number_by_phone(&self, phone: E164) -> Option<Number> {
+        self.state().number_of(phone).cloned()
+    }
+
+    fn numbers_for(&self, account: AccountId) -> Vec<Number> {
+        self.state().numbers_for(account)
+    }
+
+    fn numbers_held(&self, account: AccountId) -> Vec<Number> {
+        let state = self.state();
+        let newest_first = state.numbers.values().rev();
+        let held = newest_first.filter(|number| number.holder == Holder::Dedicated(account));
+        held.cloned().collect()
+    }
+
+    pub(crate) fn rents_next(&self) -> Option<Timestamp> {
+        self.state().rents.first().map(|(at, _)| *at)
     }
 }
 

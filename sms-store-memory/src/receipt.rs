@@ -1,10 +1,14 @@
 //! Delivery receipts, and networks' reports on segments.
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use sms_core::commit::Changes;
-use sms_core::receipt::report::{NetworkReport, ReportPlan, Reported};
+use sms_core::receipt::report::{Known, NetworkId, NetworkReport, Place, ReportPlan, Reported};
 use sms_core::receipt::store::ReceiptStore;
+use sms_core::receipt::unmatched::Unmatched;
 use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -23,26 +27,69 @@ impl ReceiptStore for MemoryStore {
         plans.into_iter().map(|plan| Ok(state.record_report(plan))).collect()
     }
 
-    async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        Ok(self.state().sent_segments.tidy(before, limit))
+    async fn reports_unmatched(
+        &self,
+        route: &RouteName,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Unmatched, StoreError> {
+        Ok(self.state().sent_segments.unmatched(route, before, limit))
+    }
+
+    async fn segments_sent(&self, reports: Vec<NetworkReport>) -> Result<Vec<bool>, StoreError> {
+        let state = self.state();
+        let is_sent = |report: NetworkReport| match state.known(&report.id) {
+            Some(Known::Segment { to }) => report.may_concern(to),
+            _ => false,
+        };
+        Ok(reports.into_iter().map(is_sent).collect())
+    }
+}
+
+impl MemoryStore {
+    pub(crate) fn reports_trim(
+        &self,
+        route: &RouteName,
+        before: Timestamp,
+        keep: usize,
+        limit: usize,
+    ) -> usize {
+        self.state().sent_segments.trim(route, before, keep, limit)
+    }
+
+    pub(crate) fn reports_tidy(&self, before: Timestamp, limit: usize) -> usize {
+        self.state().sent_segments.tidy(before, limit)
     }
 }
 
 impl State {
     fn record_report(&mut self, mut plan: ReportPlan) -> Reported {
-        let NetworkReport { id, status } = plan.report.clone();
-        let Some((message, parts)) = self.sent_segments.of(&id) else {
-            self.sent_segments.keep_early(id, status, plan.at);
-            return Reported::Early;
+        let place = plan.report.place(|id| Ok::<_, Infallible>(self.known(id)));
+        let of = match place {
+            Ok(Place::Segment(of)) => of,
+            Ok(Place::Early(under)) => {
+                self.sent_segments.keep_early(under, plan.report.early(plan.at));
+                return Reported::Early;
+            }
         };
+        let found = self.sent_segments.of(&of);
+        let Some((message, parts)) = found else { return Reported::Repeat };
         let Some(stored) = self.messages.get(&message) else { return Reported::Repeat };
+        let status = plan.report.status;
         let mut changes = Changes::default();
-        let reported = changes.report(&mut plan, &stored.message, &parts);
-        if reported != Reported::Repeat {
-            self.sent_segments.report(&id, status);
+        let reported = changes.report(&mut plan, &of, &stored.message, &parts);
+        if reported.is_stored() {
+            self.sent_segments.report(&of, status);
         }
         self.write_changes(changes.finish());
         reported
+    }
+
+    fn known(&self, id: &NetworkId) -> Option<Known> {
+        if let Some(holder) = self.sent_segments.holder(id) {
+            return Some(Known::Segment { to: self.messages.get(&holder)?.message.to });
+        }
+        self.sent_segments.early_report(id).cloned().map(Known::Early)
     }
 
     fn record_receipt(&mut self, mut plan: ReceiptPlan) -> Recorded {

@@ -6,9 +6,9 @@ use sms_core::time::Timestamp;
 
 /// What is remembered under a key.
 pub(crate) enum Remembered {
-    /// A send.
+    /// A send, from which its answer is built again.
     Send(EarlierSend),
-    /// Any other command.
+    /// Any other command, with its answer as JSON.
     Command(Earlier),
 }
 

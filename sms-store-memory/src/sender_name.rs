@@ -4,14 +4,41 @@ use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, SenderNameId};
 use sms_core::page::{Cursor, Page, PageRequest};
-use sms_core::sender_name::store::SenderNameStore;
-use sms_core::sender_name::{
-    ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists, settle_request,
-};
+use sms_core::sender_name::review::{ReviewPlan, ReviewRefused};
+use sms_core::sender_name::store::{NamesWanted, ReadsSenderNames, SenderNameStore};
+use sms_core::sender_name::{ReviewStatus, SenderName, SenderNameExists, settle_request};
 use sms_core::store::{CommitError, StoreError};
 
 use crate::MemoryStore;
 use crate::state::State;
+
+#[async_trait]
+impl ReadsSenderNames for MemoryStore {
+    async fn sender_name_list(
+        &self,
+        account: AccountId,
+        wanted: NamesWanted,
+    ) -> Result<Vec<SenderName>, StoreError> {
+        Ok(match wanted {
+            NamesWanted::All => self.all_sender_names(account),
+            NamesWanted::Approved => self.approved_sender_names(account),
+        })
+    }
+
+    async fn sender_names_for_review(
+        &self,
+        status: Option<ReviewStatus>,
+        page: PageRequest,
+    ) -> Result<Page<SenderName>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(SenderNameId::from_u128(u128::MAX), Cursor::id);
+        let owners = state.sender_name_owners.range(..end).rev();
+        let rows = owners.filter_map(|(id, account)| state.name(*account, *id));
+        let rows = rows.filter(|name| status.is_none_or(|status| name.status == status));
+        let rows = rows.take(page.limit.get() + 1).cloned().collect();
+        Ok(Page::of(rows, page.limit, |name: &SenderName| name.id))
+    }
+}
 
 #[async_trait]
 impl SenderNameStore for MemoryStore {
@@ -34,33 +61,6 @@ impl SenderNameStore for MemoryStore {
         Ok(Once::Done(name))
     }
 
-    async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {
-        Ok(self.state().names_of(account).cloned().collect())
-    }
-
-    async fn sender_names_approved(
-        &self,
-        account: AccountId,
-    ) -> Result<Vec<SenderName>, StoreError> {
-        let state = self.state();
-        let is_approved = |name: &&SenderName| name.status == ReviewStatus::Approved;
-        Ok(state.names_of(account).filter(is_approved).cloned().collect())
-    }
-
-    async fn sender_names_for_review(
-        &self,
-        status: Option<ReviewStatus>,
-        page: PageRequest,
-    ) -> Result<Page<SenderName>, StoreError> {
-        let state = self.state();
-        let end = page.after.map_or(SenderNameId::from_u128(u128::MAX), Cursor::id);
-        let owners = state.sender_name_owners.range(..end).rev();
-        let rows = owners.filter_map(|(id, account)| state.name(*account, *id));
-        let rows = rows.filter(|name| status.is_none_or(|status| name.status == status));
-        let rows = rows.take(page.limit.get() + 1).cloned().collect();
-        Ok(Page::of(rows, page.limit, |name: &SenderName| name.id))
-    }
-
     async fn sender_name_review(
         &self,
         plan: ReviewPlan,
@@ -72,6 +72,18 @@ impl SenderNameStore for MemoryStore {
         let decided = plan.settle(name, same).map_err(CommitError::Refused)?;
         state.put_name(decided.clone());
         Ok(decided)
+    }
+}
+
+impl MemoryStore {
+    fn all_sender_names(&self, account: AccountId) -> Vec<SenderName> {
+        self.state().names_of(account).cloned().collect()
+    }
+
+    fn approved_sender_names(&self, account: AccountId) -> Vec<SenderName> {
+        let state = self.state();
+        let is_approved = |name: &&SenderName| name.status == ReviewStatus::Approved;
+        state.names_of(account).filter(is_approved).cloned().collect()
     }
 }
 

@@ -33,8 +33,10 @@ impl SessionStore for MemoryStore {
         self.state().sessions.remove(&hash);
         Ok(())
     }
+}
 
-    async fn sessions_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl MemoryStore {
+    pub(crate) fn sessions_tidy(&self, before: Timestamp, limit: usize) -> usize {
         let mut state = self.state();
         let over = state.sessions.values().filter(|session| session.expires_at < before);
         let mut ends: Vec<_> = over.map(|session| (session.expires_at, session.hash)).collect();
@@ -43,6 +45,6 @@ impl SessionStore for MemoryStore {
         for (_, hash) in &ends {
             state.sessions.remove(hash);
         }
-        Ok(ends.len())
+        ends.len()
     }
 }

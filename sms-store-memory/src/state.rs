@@ -6,6 +6,7 @@ use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::campaign::Campaign;
 use sms_core::campaign::counts::CountDelta;
+use sms_core::change::Contacted;
 use sms_core::commit::{
     Booked, ChangeWrites, LedgerWrites, MessageWrite, NewMessage, NewMessages, Raised,
 };
@@ -15,7 +16,6 @@ use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, EndpointId, MessageId, NumberId, SenderNameId, TemplateId,
 };
 use sms_core::inbound::Unrouted;
-use sms_core::message::change::Contacted;
 use sms_core::message::{Message, TimelineEntry};
 use sms_core::number::Number;
 use sms_core::number::release::Release;
@@ -23,7 +23,8 @@ use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
 use sms_core::session::{Session, SessionHash};
-use sms_core::statistics::{Tally, Totals};
+use sms_core::statistics::Tally;
+use sms_core::statistics::span::Totals;
 use sms_core::template::Template;
 use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::deliveries;
@@ -134,7 +135,7 @@ impl State {
         self.messages.get(&id).filter(|stored| stored.message.account == account)
     }
 
-    /// Inserts a message.
+    /// Inserts a new message, with its timeline, and adds it to its account's index.
     pub(crate) fn insert_message(&mut self, message: Message, timeline: Vec<TimelineEntry>) {
         if let Some(room) = self.accounts.get_mut(&message.account) {
             room.index.insert(&message);

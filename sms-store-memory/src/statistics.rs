@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
-use sms_core::statistics::store::StatisticsStore;
+use sms_core::statistics::store::ReadsStatistics;
 use sms_core::statistics::{Counts, Period};
 use sms_core::store::StoreError;
 
 use crate::MemoryStore;
 
 #[async_trait]
-impl StatisticsStore for MemoryStore {
+impl ReadsStatistics for MemoryStore {
     async fn statistics_within(
         &self,
         account: AccountId,
@@ -19,10 +19,5 @@ impl StatisticsStore for MemoryStore {
         let room = state.accounts.get(&account);
         let within = |period: &Period| room.map(|room| room.statistics.within(*period));
         Ok(periods.iter().map(|period| within(period).unwrap_or_default()).collect())
-    }
-
-    async fn statistics_fold(&self, _: usize) -> Result<usize, StoreError> {
-        // Commits add to the totals at once, so nothing is left to fold.
-        Ok(0)
     }
 }

@@ -16,7 +16,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// A store without accounts; everything is lost when it is dropped.
     pub fn new() -> Self {
         Self::default()
     }

@@ -3,13 +3,49 @@
 use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, TemplateId};
-use sms_core::page::{Cursor, Page, PageRequest};
-use sms_core::store::StoreError;
-use sms_core::template::store::TemplateStore;
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sms_core::template::store::{ReadsTemplates, TemplateStore};
 use sms_core::template::{Template, TemplateChange, TemplateSearch};
 use sms_core::time::Timestamp;
+use sms_core::version::{Changed, IfVersion};
 
 use crate::MemoryStore;
+use crate::search::{portion, search as look_for};
+
+#[async_trait]
+impl ReadsTemplates for MemoryStore {
+    async fn template_get(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+    ) -> Result<Option<Template>, StoreError> {
+        let state = self.state();
+        Ok(state.accounts.get(&account).and_then(|room| room.templates.get(&id)).cloned())
+    }
+
+    async fn template_list(
+        &self,
+        account: AccountId,
+        search: Option<&TemplateSearch>,
+        page: PageRequest,
+    ) -> Result<Page<Template>, StoreError> {
+        let found = look_for(
+            page,
+            |template: &Template| template.id,
+            |before, most| {
+                let state = self.state();
+                let end = before.unwrap_or(TemplateId::from_u128(u128::MAX));
+                let room = state.accounts.get(&account).into_iter();
+                let rows = room.flat_map(|room| room.templates.range(..end).rev());
+                portion(rows.map(|(id, template)| (*id, template)), most, |template| {
+                    search.is_none_or(|search| search.finds(template)).then(|| template.clone())
+                })
+            },
+        );
+        Ok(found.await)
+    }
+}
 
 #[async_trait]
 impl TemplateStore for MemoryStore {
@@ -30,46 +66,19 @@ impl TemplateStore for MemoryStore {
         Ok(Once::Done(template))
     }
 
-    async fn template_get(
-        &self,
-        account: AccountId,
-        id: TemplateId,
-    ) -> Result<Option<Template>, StoreError> {
-        let state = self.state();
-        Ok(state.accounts.get(&account).and_then(|room| room.templates.get(&id)).cloned())
-    }
-
-    async fn template_list(
-        &self,
-        account: AccountId,
-        search: Option<&TemplateSearch>,
-        page: PageRequest,
-    ) -> Result<Page<Template>, StoreError> {
-        let state = self.state();
-        let end = page.after.map_or(TemplateId::from_u128(u128::MAX), Cursor::id);
-        let rows = state.accounts.get(&account).into_iter();
-        let rows = rows
-            .flat_map(|room| room.templates.range(..end).rev().map(|(_, template)| template))
-            .filter(|template| search.is_none_or(|search| search.finds(template)))
-            .take(page.limit.get() + 1)
-            .cloned()
-            .collect();
-        Ok(Page::of(rows, page.limit, |template: &Template| template.id))
-    }
-
     async fn template_update(
         &self,
         account: AccountId,
         id: TemplateId,
         change: TemplateChange,
         at: Timestamp,
-    ) -> Result<Option<Template>, StoreError> {
+    ) -> Result<Option<Template>, CommitError<Changed>> {
         let mut state = self.state();
         let room = state.accounts.get_mut(&account);
         let Some(template) = room.and_then(|room| room.templates.get_mut(&id)) else {
             return Ok(None);
         };
-        *template = change.apply(template.clone(), at);
+        *template = change.apply(template.clone(), at).map_err(CommitError::Refused)?;
         Ok(Some(template.clone()))
     }
 
@@ -77,9 +86,12 @@ impl TemplateStore for MemoryStore {
         &self,
         account: AccountId,
         id: TemplateId,
-    ) -> Result<bool, StoreError> {
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         let mut state = self.state();
-        let room = state.accounts.get_mut(&account);
-        Ok(room.and_then(|room| room.templates.remove(&id)).is_some())
+        let Some(room) = state.accounts.get_mut(&account) else { return Ok(false) };
+        let Some(template) = room.templates.get(&id) else { return Ok(false) };
+        if_version.check(template).map_err(CommitError::Refused)?;
+        Ok(room.templates.remove(&id).is_some())
     }
 }

@@ -1,26 +1,72 @@
 //! Webhook endpoints and attempts to deliver to them.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, DeliveryId, EndpointId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::{Changed, IfVersion};
 use sms_core::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaim, DeliveryClaimPlan, RetryPlan,
     RetryVerdict, settle_claim,
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
-use sms_core::webhook::replay::{
-    PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused, waits_for,
+use sms_core::webhook::replay::ReplayBegun;
+use sms_core::webhook::replay::plan::{
+    PortionPlan, PortionWrites, ReplayPlan, ReplayRefused, has_just_gone_on, in_turn, waits_for,
 };
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::sealing::SecretPlace;
-use sms_core::webhook::store::WebhookStore;
+use sms_core::webhook::store::{EndpointsWanted, ReadsWebhooks, WebhookStore};
 
 use crate::MemoryStore;
 use crate::state::State;
+
+#[async_trait]
+impl ReadsWebhooks for MemoryStore {
+    async fn endpoint_get(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        Ok(self.state().endpoint(account, id).cloned())
+    }
+
+    async fn endpoint_list(&self, wanted: EndpointsWanted) -> Result<Vec<Endpoint>, StoreError> {
+        Ok(match wanted {
+            EndpointsWanted::Of(account) => self.endpoints_of(account),
+            EndpointsWanted::All { after, limit } => self.endpoints_after(after, limit),
+            EndpointsWanted::ReplaysDue { at, limit } => self.replays_due(at, limit),
+        })
+    }
+
+    async fn delivery_get(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        id: DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.state().delivery(account, endpoint, id).cloned())
+    }
+
+    async fn delivery_list(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, StoreError> {
+        let state = self.state();
+        let before = page.after.map(Cursor::id);
+        let rows = state.deliveries.newest_first(endpoint, before);
+        let own = rows.filter(|delivery| delivery.account == account);
+        let rows = own.take(page.limit.get() + 1).cloned().collect();
+        Ok(Page::of(rows, page.limit, |delivery: &Delivery| delivery.id))
+    }
+}
 
 #[async_trait]
 impl WebhookStore for MemoryStore {
@@ -38,34 +84,6 @@ impl WebhookStore for MemoryStore {
         room.endpoints.insert(endpoint.id, endpoint.clone());
         state.remember(claim, &endpoint);
         Ok(Once::Done(endpoint))
-    }
-
-    async fn endpoint_get(
-        &self,
-        account: AccountId,
-        id: EndpointId,
-    ) -> Result<Option<Endpoint>, StoreError> {
-        Ok(self.state().endpoint(account, id).cloned())
-    }
-
-    async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError> {
-        let state = self.state();
-        let endpoints = state.accounts.get(&account).into_iter();
-        Ok(endpoints.flat_map(|room| room.endpoints.values().rev().cloned()).collect())
-    }
-
-    async fn endpoints_after(
-        &self,
-        after: Option<SecretPlace>,
-        limit: usize,
-    ) -> Result<Vec<Endpoint>, StoreError> {
-        let state = self.state();
-        let all = state.accounts.values().flat_map(|room| room.endpoints.values());
-        let mut rest: Vec<_> =
-            all.filter(|endpoint| Some(endpoint.secret_place()) > after).cloned().collect();
-        rest.sort_unstable_by_key(Endpoint::secret_place);
-        rest.truncate(limit);
-        Ok(rest)
     }
 
     async fn endpoints_reseal(&self, plans: Vec<ResealPlan>) -> Result<usize, StoreError> {
@@ -90,11 +108,11 @@ impl WebhookStore for MemoryStore {
         id: EndpointId,
         change: EndpointChange,
         at: Timestamp,
-    ) -> Result<Option<Endpoint>, StoreError> {
+    ) -> Result<Option<Endpoint>, CommitError<Changed>> {
         let mut state = self.state();
         let Some(before) = state.endpoint(account, id).cloned() else { return Ok(None) };
         let was_on = before.power.is_on();
-        let after = change.apply(before, at);
+        let after = change.apply(before, at).map_err(CommitError::Refused)?;
         if was_on && !after.power.is_on() {
             state.give_up_waiting(id, at);
         }
@@ -106,8 +124,11 @@ impl WebhookStore for MemoryStore {
         &self,
         account: AccountId,
         id: EndpointId,
-    ) -> Result<bool, StoreError> {
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         let mut state = self.state();
+        let Some(endpoint) = state.endpoint(account, id) else { return Ok(false) };
+        if_version.check(endpoint).map_err(CommitError::Refused)?;
         let room = state.accounts.get_mut(&account);
         let removed = room.and_then(|room| room.endpoints.remove(&id)).is_some();
         if removed {
@@ -186,16 +207,6 @@ impl WebhookStore for MemoryStore {
         Ok(Once::Done(plan.begun))
     }
 
-    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
-        let state = self.state();
-        let mut due: Vec<(Timestamp, &Endpoint)> = state.replays().collect();
-        due.retain(|(next_at, one)| {
-            *next_at <= at && !state.deliveries.is_due(one.id, waits_for(one, at))
-        });
-        due.sort_unstable_by_key(|(_, one)| (one.replay.map(|replay| replay.next_at), one.id));
-        Ok(due.into_iter().take(limit).map(|(_, endpoint)| endpoint.clone()).collect())
-    }
-
     async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
         let mut state = self.state();
         let events = plan.events.iter().map(|event| event.id);
@@ -210,40 +221,47 @@ impl WebhookStore for MemoryStore {
         state.put_endpoint(endpoint);
         Ok(count)
     }
+}
 
-    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().replays().map(|(next_at, _)| next_at).min())
-    }
-
-    async fn delivery_get(
-        &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        id: DeliveryId,
-    ) -> Result<Option<Delivery>, StoreError> {
-        Ok(self.state().delivery(account, endpoint, id).cloned())
-    }
-
-    async fn delivery_list(
-        &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        page: PageRequest,
-    ) -> Result<Page<Delivery>, StoreError> {
+impl MemoryStore {
+    fn endpoints_of(&self, account: AccountId) -> Vec<Endpoint> {
         let state = self.state();
-        let before = page.after.map(Cursor::id);
-        let rows = state.deliveries.newest_first(endpoint, before);
-        let own = rows.filter(|delivery| delivery.account == account);
-        let rows = own.take(page.limit.get() + 1).cloned().collect();
-        Ok(Page::of(rows, page.limit, |delivery: &Delivery| delivery.id))
+        let endpoints = state.accounts.get(&account).into_iter();
+        endpoints.flat_map(|room| room.endpoints.values().rev().cloned()).collect()
     }
 
-    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        Ok(self.state().deliveries.tidy(before, limit))
+    fn endpoints_after(&self, after: Option<SecretPlace>, limit: usize) -> Vec<Endpoint> {
+        let state = self.state();
+        let all = state.accounts.values().flat_map(|room| room.endpoints.values());
+        let mut rest: Vec<_> =
+            all.filter(|endpoint| Some(endpoint.secret_place()) > after).cloned().collect();
+        rest.sort_unstable_by_key(Endpoint::secret_place);
+        rest.truncate(limit);
+        rest
     }
 
-    async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().next_delivery())
+    fn replays_due(&self, at: Timestamp, limit: usize) -> Vec<Endpoint> {
+        let state = self.state();
+        let just_now = state.replays().filter(|(_, one)| has_just_gone_on(one, at));
+        let just_now: BTreeSet<AccountId> = just_now.map(|(_, one)| one.account).collect();
+        let ready = state.replays().filter(|(next_at, one)| {
+            *next_at <= at
+                && !just_now.contains(&one.account)
+                && !state.deliveries.is_due(one.id, waits_for(one, at))
+        });
+        in_turn(ready.map(|(_, endpoint)| endpoint.clone()).collect(), limit)
+    }
+
+    pub(crate) fn replays_next(&self) -> Option<Timestamp> {
+        self.state().replays().map(|(next_at, _)| next_at).min()
+    }
+
+    pub(crate) fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> usize {
+        self.state().deliveries.tidy(before, limit)
+    }
+
+    pub(crate) fn deliveries_next(&self) -> Option<Timestamp> {
+        self.state().next_delivery()
     }
 }
 

@@ -6,6 +6,7 @@ use futures_executor::block_on;
 use sms_core::account::AccountChange;
 use sms_core::account::settings::{Settings, SettingsChange};
 use sms_core::credits::Change;
+use sms_core::phone::E164;
 use sms_core::prelude::*;
 use sms_core::service::operator::NewAccountInput;
 use sms_store_memory::MemoryStore;
@@ -40,7 +41,8 @@ fn what_the_operator_writes_has_a_length_that_every_store_keeps() {
         let answer = block_on(operator.credits_adjust(id, amount, Some(note)));
         assert_eq!(complaints(answer), [("note".to_owned(), code)]);
     }
-    let (from, to) = ("+447700900123".parse().unwrap(), "+447700900001".parse().unwrap());
+    let (from, to): (E164, E164) =
+        ("+447700900123".parse().unwrap(), "+447700900001".parse().unwrap());
     for (body, code) in [("x".repeat(39_016), "too_long"), ("\0".to_owned(), "invalid_character")] {
         let answer = block_on(operator.inbound(from, to, body));
         assert_eq!(complaints(answer), [("body".to_owned(), code)]);

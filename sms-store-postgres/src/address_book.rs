@@ -15,21 +15,32 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Postgres, Row, Transaction};
 
 use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::error::{Context, PgResult};
 use crate::opt_out;
 use crate::row::{Read, digits, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
+/// The columns of a contact `c`, without `opted_out`.
+macro_rules! contact_columns {
+    () => {
+        "c.account_id, c.id, c.phone, c.first_name, c.last_name, c.email, c.notes, c.custom, \
+         c.created_at, c.updated_at"
+    };
+}
+pub(crate) use contact_columns;
+
 /// Selects contacts, up to the condition: `c` is the contact. With a bare `EXISTS` among the
 /// columns the planner might read the opt-outs of all accounts once instead of one per row.
 macro_rules! select_contacts {
     () => {
-        "SELECT c.account_id, c.id, c.phone, c.first_name, c.last_name, c.email, c.notes, c.custom,
-             c.created_at, c.updated_at,
-             COALESCE((SELECT true FROM opt_out o WHERE o.account_id = c.account_id
-                       AND o.phone = c.phone), false) AS opted_out
-         FROM contact c "
+        concat!(
+            "SELECT ",
+            contact_columns!(),
+            ", COALESCE((SELECT true FROM opt_out o WHERE o.account_id = c.account_id
+                         AND o.phone = c.phone), false) AS opted_out
+             FROM contact c "
+        )
     };
 }
 pub(crate) use select_contacts;
@@ -140,7 +151,10 @@ impl PgStore {
     ) -> Result<P::Answer, CommitError<BookRefused>> {
         let account = plan.account();
         let mut tx = self.begin_book(account).await.context(doing)?;
-        let answer = write_plan(&mut tx, plan, doing).await?;
+        let answer = match write_plan(&mut tx, plan, doing).await {
+            Ok(answer) => answer,
+            Err(refused) => return Err(give_up(tx, refused).await),
+        };
         tx.commit().await.context(doing)?;
         self.caches.empty_books.forget(&account);
         Ok(answer)
@@ -162,7 +176,7 @@ impl PgStore {
                 Ok(once)
             }
             Err(refused) => {
-                drop(tx);
+                let refused = give_up(tx, refused).await;
                 self.refused(claim, refused).await
             }
         }
@@ -205,7 +219,7 @@ pub(crate) async fn read_contacts(
     // the account and search the array for each. A contact that both find is read once.
     let query = rows_query!(
         [uuid(account)]
-        "SELECT c.* FROM (
+        "SELECT " contact_columns!() ", c.opted_out FROM (
              SELECT id FROM " rows(id in ids) as wanted {
                 id: uuid = uuid(*id),
              } "

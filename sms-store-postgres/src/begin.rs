@@ -14,6 +14,15 @@ pub(crate) async fn begin(pool: &PgPool) -> PgResult<Transaction<'static, Postgr
     Ok(begun.await.map_err(|_| PgError::Stopped)??)
 }
 
+/// Ends a transaction that changes nothing, and returns the answer to its caller. So when the
+/// caller has the answer, no row is locked any more, and no reader of the event log waits for the
+/// transaction. If it were dropped, it would end a moment later.
+pub(crate) async fn give_up<T>(tx: Transaction<'static, Postgres>, answer: T) -> T {
+    // If the connection is lost, so are its locks.
+    let _ = tx.rollback().await;
+    answer
+}
+
 /// How often a command runs at most while it meets conflicts.
 pub(crate) const MOST_TRIES: usize = 3;
 

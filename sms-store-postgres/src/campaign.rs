@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
-use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::store::{CampaignStore, ReadsCampaigns};
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::Changes;
 use sms_core::idempotency::{Claim, Once};
@@ -12,23 +12,76 @@ use sms_core::message::MessageStatus;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::IfVersion;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::PgStore;
-use crate::begin::{again_on_conflict, begin};
+use crate::begin::{again_on_conflict, begin, give_up};
+use crate::campaign_counts;
 use crate::change;
 use crate::error::{Context, PgResult};
 use crate::message_columns;
 use crate::row::{Read, message, time, uuid};
 
-mod clicks;
-pub(crate) mod counts;
 pub(crate) mod launch;
 mod row;
 
-pub(crate) use clicks::add_clicks;
 use row::{campaign, lock, read, select_campaigns};
+
+#[async_trait]
+impl ReadsCampaigns for PgStore {
+    async fn campaign_get(
+        &self,
+        account: AccountId,
+        id: CampaignId,
+    ) -> Result<Option<Campaign>, StoreError> {
+        let doing = "reading a campaign";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        read(&mut connection, account, id).await.context(doing)
+    }
+
+    async fn campaign_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Campaign>, StoreError> {
+        let doing = "listing campaigns";
+        let query = concat!(
+            select_campaigns!(),
+            "WHERE c.account_id = $1 AND c.id < $2 ORDER BY c.id DESC LIMIT $3"
+        );
+        let rows = sqlx::query(query)
+            .bind(uuid(account))
+            .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<CampaignKind>())))
+            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+            .fetch_all(&self.pool)
+            .await
+            .context(doing)?;
+        let rows = rows.iter().map(campaign).collect::<PgResult<_>>().context(doing)?;
+        Ok(Page::of(rows, page.limit, |campaign: &Campaign| campaign.id))
+    }
+
+    async fn campaigns_unswept(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
+        let doing = "finding cancelled campaigns";
+        let rows = sqlx::query(
+            "SELECT account_id, id FROM campaign
+             WHERE cancelled_at IS NOT NULL AND NOT swept AND cancelled_at < $1
+             ORDER BY cancelled_at LIMIT $2",
+        )
+        .bind(time(before))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .context(doing)?;
+        let read = |row: &PgRow| Ok((row.id("account_id")?, row.id("id")?));
+        rows.iter().map(read).collect::<PgResult<_>>().context(doing)
+    }
+}
 
 #[async_trait]
 impl CampaignStore for PgStore {
@@ -74,37 +127,6 @@ impl CampaignStore for PgStore {
         self.conclude(tx, claim, draft).await.context(doing)
     }
 
-    async fn campaign_get(
-        &self,
-        account: AccountId,
-        id: CampaignId,
-    ) -> Result<Option<Campaign>, StoreError> {
-        let doing = "reading a campaign";
-        let mut connection = self.pool.acquire().await.context(doing)?;
-        read(&mut connection, account, id).await.context(doing)
-    }
-
-    async fn campaign_list(
-        &self,
-        account: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Campaign>, StoreError> {
-        let doing = "listing campaigns";
-        let query = concat!(
-            select_campaigns!(),
-            "WHERE c.account_id = $1 AND c.id < $2 ORDER BY c.id DESC LIMIT $3"
-        );
-        let rows = sqlx::query(query)
-            .bind(uuid(account))
-            .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<CampaignKind>())))
-            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
-            .fetch_all(&self.pool)
-            .await
-            .context(doing)?;
-        let rows = rows.iter().map(campaign).collect::<PgResult<_>>().context(doing)?;
-        Ok(Page::of(rows, page.limit, |campaign: &Campaign| campaign.id))
-    }
-
     async fn campaign_update(
         &self,
         account: AccountId,
@@ -115,7 +137,10 @@ impl CampaignStore for PgStore {
         let doing = "updating a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let found = lock(&mut tx, account, id).await.context(doing)?;
-        let after = change.settle(found, at).map_err(CommitError::Refused)?;
+        let after = match change.settle(found, at) {
+            Ok(after) => after,
+            Err(refused) => return Err(give_up(tx, CommitError::Refused(refused)).await),
+        };
         let update = sqlx::query(
             "UPDATE campaign
              SET name = $3, body = $4, list_id = $5, sender = $6, append_opt_out = $7,
@@ -141,11 +166,14 @@ impl CampaignStore for PgStore {
         &self,
         account: AccountId,
         id: CampaignId,
+        if_version: IfVersion,
     ) -> Result<(), CommitError<EditRefused>> {
         let doing = "deleting a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let found = lock(&mut tx, account, id).await.context(doing)?;
-        editable(found).map_err(CommitError::Refused)?;
+        if let Err(refused) = editable(found, &if_version) {
+            return Err(give_up(tx, CommitError::Refused(refused)).await);
+        }
         let delete = sqlx::query("DELETE FROM campaign WHERE account_id = $1 AND id = $2");
         let delete = delete.bind(uuid(account)).bind(uuid(id));
         delete.execute(&mut *tx).await.context(doing)?;
@@ -167,7 +195,10 @@ impl CampaignStore for PgStore {
         let doing = "cancelling a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let found = lock(&mut tx, plan.account, plan.campaign).await.context(doing)?;
-        let campaign = plan.settle(found).map_err(CommitError::Refused)?;
+        let campaign = match plan.settle(found) {
+            Ok(campaign) => campaign,
+            Err(refused) => return Err(give_up(tx, CommitError::Refused(refused)).await),
+        };
         let cancelled_at = campaign.launch.as_ref().and_then(|launch| launch.cancelled_at);
         let update = sqlx::query(
             "UPDATE campaign SET cancelled_at = $3, updated_at = $4
@@ -185,33 +216,13 @@ impl CampaignStore for PgStore {
     async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError> {
         again_on_conflict!(self.sweep_once(plan.clone()))
     }
-
-    async fn campaigns_unswept(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
-        let doing = "finding cancelled campaigns";
-        let rows = sqlx::query(
-            "SELECT account_id, id FROM campaign
-             WHERE cancelled_at IS NOT NULL AND NOT swept AND cancelled_at < $1
-             ORDER BY cancelled_at LIMIT $2",
-        )
-        .bind(time(before))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(&self.pool)
-        .await
-        .context(doing)?;
-        let read = |row: &PgRow| Ok((row.id("account_id")?, row.id("id")?));
-        rows.iter().map(read).collect::<PgResult<_>>().context(doing)
-    }
-
-    async fn campaign_counts_tidy(&self, limit: usize) -> Result<usize, StoreError> {
-        again_on_conflict!(counts::fold(&self.pool, limit))
-    }
 }
 
 impl PgStore {
+    pub(crate) async fn campaign_counts_tidy(&self, limit: usize) -> Result<usize, StoreError> {
+        again_on_conflict!(campaign_counts::fold(&self.pool, limit))
+    }
+
     async fn sweep_once(&self, mut plan: SweepPlan) -> Result<Swept, StoreError> {
         let doing = "cancelling the messages of a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use sms_core::change::Contacted;
 use sms_core::commit::{ChangeWrites, LedgerWrites, MessageWrite};
 use sms_core::credits::ledger::Draft;
 use sms_core::ids::AccountId;
-use sms_core::message::change::Contacted;
 use sms_core::message::{ErrorCode, Message};
 use sms_core::statistics::Tally;
 use sqlx::PgConnection;
 
 use crate::error::{PgError, PgResult};
-use crate::message::timeline::Lines;
-use crate::row::{digits, time, uuid, uuids};
+use crate::row::{time, uuid, uuids};
 use crate::rows_query::rows_query;
-use crate::{campaign, credits, event};
+use crate::statistics::counted;
+use crate::timeline::Lines;
+use crate::{campaign_counts, credits, event};
 
 /// Writes everything, in the order in which locks are taken.
 pub(crate) async fn write(connection: &mut PgConnection, writes: ChangeWrites) -> PgResult<()> {
@@ -23,7 +24,7 @@ pub(crate) async fn write(connection: &mut PgConnection, writes: ChangeWrites) -
     update_messages(connection, &messages, &tally).await?;
     remember_contacts(connection, contacted).await?;
     book_refunds(connection, refunds).await?;
-    campaign::counts::insert(connection, counts).await?;
+    campaign_counts::insert(connection, counts).await?;
     event::raise(connection, raised).await
 }
 
@@ -51,10 +52,7 @@ async fn update_messages(
         .collect();
     let update = rows_query!(
         "WITH counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
-            account_id: uuid = uuid(count.account),
-            at: timestamptz = time(count.at),
-            counted: text = count.counted.as_str(),
-            amount: bigint = count.amount,
+            ..counted!(count),
          } ")
          UPDATE message m
          SET status = new.status, error_code = new.error_code, sent_at = new.sent_at,
@@ -81,22 +79,39 @@ async fn update_messages(
     Ok(())
 }
 
-/// Remembers which account last sent a message to each person. The later time wins, whichever is
-/// written first.
+/// The columns of who was sent a message last, in an `INSERT INTO last_contacted`.
+macro_rules! last_contacted {
+    (($one:expr) $($query:tt)+) => {
+        $crate::rows_query::rows_query!(@spread {
+            number: bigint = $crate::row::digits($one.number),
+            person: bigint = $crate::row::digits($one.person),
+            account_id: uuid = $crate::row::uuid($one.account),
+            at: timestamptz = $crate::row::time($one.at),
+        } $($query)+)
+    };
+}
+pub(crate) use last_contacted;
+
+/// The end of such a statement: the later time wins, whichever is written first.
+macro_rules! unless_newer {
+    () => {
+        "
+        ON CONFLICT (number, person) DO UPDATE
+        SET account_id = excluded.account_id, at = excluded.at
+        WHERE last_contacted.at <= excluded.at"
+    };
+}
+pub(crate) use unless_newer;
+
+/// Remembers which account last sent a message to each person.
 async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Contacted>) -> PgResult<()> {
     if texted.is_empty() {
         return Ok(());
     }
     let insert = rows_query!(
         "INSERT INTO last_contacted " insert(one in &texted) {
-            number: bigint = digits(one.number),
-            person: bigint = digits(one.person),
-            account_id: uuid = uuid(one.account),
-            at: timestamptz = time(one.at),
-        } "
-        ON CONFLICT (number, person) DO UPDATE
-        SET account_id = excluded.account_id, at = excluded.at
-        WHERE last_contacted.at <= excluded.at"
+            ..last_contacted!(one),
+        } unless_newer!()
     );
     insert.execute(connection).await?;
     Ok(())

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::store::{Health, StoreError};
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::Semaphore;
 
@@ -13,7 +14,7 @@ use crate::address::hosts;
 use crate::cache::Caches;
 use crate::campaign::launch::SIDE_BY_SIDE;
 use crate::copy_journal;
-use crate::error::{ConnectFailed, Context};
+use crate::error::{ConnectFailed, Context, PgError};
 use crate::event;
 use crate::group_commit::pooled;
 use crate::migrate;
@@ -21,6 +22,7 @@ use crate::pool::pool;
 use crate::primary::{self, Primary, check_writable};
 use crate::sending::Sends;
 use crate::store::PgStore;
+use crate::wire::within;
 
 /// How a store connects.
 #[derive(Debug, Clone)]
@@ -40,6 +42,9 @@ impl Default for PgSettings {
 
 /// How long a command waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the last try to connect may take, which finds out why all others failed.
+const LAST_TRY: Duration = Duration::from_secs(2);
 
 impl PgStore {
     /// Connects to a `postgres://` address. Call it within a tokio runtime. It does not migrate:
@@ -64,8 +69,17 @@ impl PgStore {
         let hosts = hosts(url).map_err(ConnectFailed::because)?;
         let hosts: Vec<_> = hosts.into_iter().map(|host| purpose.adapt(bounded(host))).collect();
         let found = primary::first(&hosts).await?;
-        let pool = pool(settings.connections, PATIENCE).connect_with(found.options(&hosts)).await;
-        let pool = pool.map_err(ConnectFailed::new)?;
+        let host = found.options(&hosts);
+        let pool = match pool(settings.connections, PATIENCE).connect_with(host.clone()).await {
+            Ok(pool) => pool,
+            Err(sqlx::Error::PoolTimedOut) => {
+                // The pool tried again and again, and does not say why that failed.
+                let why = within(LAST_TRY, host.connect()).await;
+                let why = why.err().unwrap_or(PgError::Silent);
+                return Err(ConnectFailed::at(&host, &why));
+            }
+            Err(error) => return Err(ConnectFailed::at(&host, &error.into())),
+        };
         let primary = Arc::new(Primary::watch(hosts, found, &pool));
         let sends = Sends::start(&pool);
         let receipts = pooled::start(&pool);

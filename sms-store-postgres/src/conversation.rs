@@ -6,9 +6,9 @@
 
 use async_trait::async_trait;
 use sms_core::contact::filter::ContactSearch;
-use sms_core::conversation::store::ConversationStore;
+use sms_core::conversation::store::{ConversationStore, ReadsConversations};
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs, ReadState};
-use sms_core::ids::{AccountId, MessageKind};
+use sms_core::ids::{AccountId, MessageId, MessageKind};
 use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
@@ -17,17 +17,17 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 use uuid::Uuid;
 
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{self, Read, digits, time, uuid};
-use crate::{PgStore, message_columns};
+use crate::{PgStore, looked_at, message_columns};
 
 mod place;
 
 pub(crate) use place::{Moved, receive, replied, set_replied, shift, shift_batch};
 
 #[async_trait]
-impl ConversationStore for PgStore {
+impl ReadsConversations for PgStore {
     async fn conversation_list(
         &self,
         account: AccountId,
@@ -35,12 +35,20 @@ impl ConversationStore for PgStore {
         page: PageRequest,
     ) -> Result<Page<Conversation>, StoreError> {
         let doing = "listing conversations";
-        let mut query = page_query(account, filter, page);
+        let end = if filter.looks_through() {
+            let ids = ids_looked_at(account, filter.state, page);
+            looked_at::end(&self.pool, ids).await.context(doing)?
+        } else {
+            None
+        };
+        let mut query = page_query(account, filter, page, end);
         // Planned for each call: which index is best depends on the filter.
         let query = query.build().persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let rows: PgResult<Vec<Conversation>> = rows.iter().map(conversation).collect();
-        Ok(Page::of(rows.context(doing)?, page.limit, |one: &Conversation| one.last_message.id))
+        let end = end.map(|end| MessageId::from_u128(end.as_u128()));
+        let (rows, id_of) = (rows.context(doing)?, |one: &Conversation| one.last_message.id);
+        Ok(Page::of_search(rows, page.limit, end, id_of))
     }
 
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
@@ -52,7 +60,10 @@ impl ConversationStore for PgStore {
             .context(doing)?;
         row.as_ref().map_or(Ok(0), unread).context(doing)
     }
+}
 
+#[async_trait]
+impl ConversationStore for PgStore {
     async fn conversation_read(
         &self,
         account: AccountId,
@@ -70,9 +81,9 @@ impl ConversationStore for PgStore {
         .fetch_optional(&mut *tx)
         .await
         .context(doing)?;
-        let Some(row) = row else { return Ok(None) };
+        let Some(row) = row else { return Ok(give_up(tx, None).await) };
         if unread(&row).context(doing)? == 0 {
-            return Ok(Some(0));
+            return Ok(give_up(tx, Some(0)).await);
         }
         let marked = mark(&mut tx, account, number, at).await.context(doing)?;
         tx.commit().await.context(doing)?;
@@ -112,14 +123,35 @@ async fn mark(
     Ok(marked)
 }
 
-/// Selects the conversations of a page first, then joins what is shown of each.
+/// The newest messages of the conversations that a search looks at, newest first.
+fn ids_looked_at(
+    account: AccountId,
+    state: Option<ReadState>,
+    page: PageRequest,
+) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("SELECT last_message_id FROM conversation");
+    query.push(" WHERE account_id = ").push_bind(uuid(account));
+    query.push(" AND last_message_id < ").push_bind(before(page));
+    if state == Some(ReadState::Unread) {
+        query.push(" AND unread > 0");
+    }
+    query.push(" ORDER BY last_message_id DESC");
+    query
+}
+
+fn before(page: PageRequest) -> Uuid {
+    page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()))
+}
+
+/// Selects the conversations of a page first, then joins what is shown of each. A search looks at
+/// none whose newest message is below `end`.
 fn page_query(
     account: AccountId,
     filter: &ConversationFilter,
     page: PageRequest,
+    end: Option<Uuid>,
 ) -> QueryBuilder<Postgres> {
     let ConversationFilter { state, search } = filter;
-    let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
     let mut query = QueryBuilder::new(concat!(
         "SELECT ",
         message_columns!(),
@@ -130,7 +162,10 @@ fn page_query(
         query.push(" LEFT JOIN contact k ON k.account_id = v.account_id AND k.phone = v.phone");
     }
     query.push(" WHERE v.account_id = ").push_bind(uuid(account));
-    query.push(" AND v.last_message_id < ").push_bind(before);
+    query.push(" AND v.last_message_id < ").push_bind(before(page));
+    if let Some(end) = end {
+        query.push(" AND v.last_message_id >= ").push_bind(end);
+    }
     match state {
         Some(ReadState::Unread) => query.push(" AND v.unread > 0"),
         Some(ReadState::Read) => query.push(" AND v.unread = 0"),

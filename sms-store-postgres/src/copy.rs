@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_copy::{Journal, Place, Portable, Portion, Row, Table};
-use sms_core::campaign::store::CampaignStore;
-use sms_core::statistics::store::StatisticsStore;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 use sms_core::time::Timestamp;
-use sms_core::webhook::store::WebhookStore;
 use sqlx::{AssertSqlSafe, PgPool, Row as _};
 use tokio::time::sleep;
 
@@ -124,7 +121,7 @@ async fn count(pool: &PgPool, table: &Table) -> PgResult<u64> {
 
 #[async_trait]
 impl Portable for PgStore {
-    fn lists(&self) -> &dyn Store {
+    fn lists(&self) -> &dyn Reads {
         self
     }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sms_core::commit::LedgerWrites;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
-use sms_core::credits::store::CreditStore;
+use sms_core::credits::store::{CreditStore, ReadsCredits};
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
@@ -12,14 +12,14 @@ use sms_core::store::{CommitError, StoreError};
 use sqlx::{PgConnection, Row};
 
 use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::error::{Context, PgResult};
 use crate::row::uuid;
 
 mod ledger;
 
-use ledger::entry;
-pub(crate) use ledger::{book, lock_balances};
+pub(crate) use ledger::{Causes, book, ledger_entry, lock_balances};
+use ledger::{entry, entry_columns};
 
 const ADJUSTING: &str = "adjusting credits";
 
@@ -41,22 +41,7 @@ async fn adjust(
 }
 
 #[async_trait]
-impl CreditStore for PgStore {
-    async fn credits_adjust(
-        &self,
-        plan: AdjustPlan,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>> {
-        let mut tx = begin(&self.pool).await.context(ADJUSTING)?;
-        match adjust(&mut tx, plan).await {
-            Ok(adjusted) => Ok(self.conclude(tx, claim, adjusted).await.context(ADJUSTING)?),
-            Err(refused) => {
-                drop(tx);
-                self.refused(claim, refused).await
-            }
-        }
-    }
-
+impl ReadsCredits for PgStore {
     async fn ledger_list(
         &self,
         account: AccountId,
@@ -67,10 +52,12 @@ impl CreditStore for PgStore {
             .after
             .map_or(i64::MAX, |cursor| i64::try_from(cursor.position()).unwrap_or(i64::MAX));
         let limit = page.limit.get();
-        let rows = sqlx::query(
-            "SELECT * FROM ledger_entry WHERE account_id = $1 AND seq < $2
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            entry_columns!(),
+            " FROM ledger_entry WHERE account_id = $1 AND seq < $2
              ORDER BY seq DESC LIMIT $3",
-        )
+        ))
         .bind(uuid(account))
         .bind(before)
         .bind(i64::try_from(limit + 1).unwrap_or(i64::MAX))
@@ -84,5 +71,23 @@ impl CreditStore for PgStore {
         }
         let items: PgResult<Vec<Entry>> = rows.iter().take(limit).map(entry).collect();
         Ok(Page { items: items.context(doing)?, next })
+    }
+}
+
+#[async_trait]
+impl CreditStore for PgStore {
+    async fn credits_adjust(
+        &self,
+        plan: AdjustPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>> {
+        let mut tx = begin(&self.pool).await.context(ADJUSTING)?;
+        match adjust(&mut tx, plan).await {
+            Ok(adjusted) => Ok(self.conclude(tx, claim, adjusted).await.context(ADJUSTING)?),
+            Err(refused) => {
+                let refused = give_up(tx, refused).await;
+                self.refused(claim, refused).await
+            }
+        }
     }
 }

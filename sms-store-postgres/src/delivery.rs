@@ -15,7 +15,10 @@ use crate::rows_query::rows_query;
 /// The columns of a delivery with the alias `d`, whose endpoint has the alias `e`.
 macro_rules! delivery_columns {
     () => {
-        "d.*, (d.claimable_at IS NOT NULL AND d.run < e.run AND d.lease IS NULL) AS run_is_over"
+        "d.account_id, d.endpoint_id, d.id, d.event_id, d.event_type, d.body, d.status, \
+         d.attempts, d.last_status_code, d.last_error, d.last_attempt_at, d.next_attempt_at, \
+         d.delivered_at, d.lease, d.leased_until, d.created_at, \
+         (d.claimable_at IS NOT NULL AND d.run < e.run AND d.lease IS NULL) AS run_is_over"
     };
 }
 pub(crate) use delivery_columns;

@@ -72,28 +72,32 @@ impl DispatchStore for PgStore {
         Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
     }
 
-    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = "finding when the next message is due";
-        claim::next(&self.pool).await.context(doing)
-    }
-
     async fn follow_ups_due(
         &self,
         at: Timestamp,
         limit: usize,
     ) -> Result<Vec<FollowUp>, StoreError> {
         let doing = "reading due follow-ups";
-        let rows =
-            sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
-                .bind(time(at))
-                .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-                .fetch_all(&self.pool)
-                .await
-                .context(doing)?;
+        let rows = sqlx::query(
+            "SELECT id, message_id, number, person, route, due_at, what, detail FROM follow_up
+             WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2",
+        )
+        .bind(time(at))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .context(doing)?;
         rows.iter().map(follow_up).collect::<PgResult<_>>().context(doing)
     }
+}
 
-    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
+impl PgStore {
+    pub(crate) async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = "finding when the next message is due";
+        claim::next(&self.pool).await.context(doing)
+    }
+
+    pub(crate) async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = "finding when the next follow-up is due";
         let row = sqlx::query(
             "SELECT due_at AS next FROM follow_up WHERE due_at <= 'infinity'
@@ -104,9 +108,7 @@ impl DispatchStore for PgStore {
         .context(doing)?;
         row.map(|row| row.at("next")).transpose().context(doing)
     }
-}
 
-impl PgStore {
     /// `not_leaving` holds the indexes of plans whose segments are not staged, because an earlier
     /// try found that nothing is recorded for them.
     async fn record_outcomes_once(
@@ -118,10 +120,8 @@ impl PgStore {
         let mut tx = begin(&self.pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.message));
         let found = locked(&mut tx, ids).await.context(doing)?;
-        let leaving = plans.iter().enumerate().filter(|(place, plan)| {
-            !not_leaving.contains(place) && found.contains_key(&plan.message)
-        });
-        let leaving = leaving.map(|(_, plan)| plan);
+        let leaving = plans.iter().enumerate().filter(|(place, _)| !not_leaving.contains(place));
+        let leaving = leaving.filter_map(|(_, plan)| Some((plan, &found.get(&plan.message)?.0)));
         let (staged, early) = Staged::write(&mut tx, leaving).await.context(doing)?;
         let mut outcomes = Outcomes::new(early);
         for plan in &mut plans {
@@ -160,8 +160,8 @@ async fn write_outcomes(
     staged: Staged,
     writes: OutcomeWrites,
 ) -> PgResult<()> {
-    let OutcomeWrites { queue, follow_ups, parts, changes } = writes;
-    staged.settle(connection, parts).await?;
+    let OutcomeWrites { queue, follow_ups, parts, beside, changes } = writes;
+    staged.settle(connection, parts, beside).await?;
     entry::put(connection, queue).await?;
     change::write(connection, changes).await?;
     insert_follow_ups(connection, follow_ups).await

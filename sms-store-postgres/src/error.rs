@@ -7,9 +7,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sms_core::store::StoreError;
+use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgConnectOptions, PgDatabaseError};
 use uuid::Uuid;
 
-use crate::retired::retire;
+use crate::retired::{retire, retire_at_once};
 
 /// The database could not be reached or prepared.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +21,36 @@ pub struct ConnectFailed(String);
 impl ConnectFailed {
     pub(crate) fn new(error: impl Into<PgError>) -> Self {
         Self(error.into().to_string())
+    }
+
+    /// What is wrong at this host, and what to check.
+    pub(crate) fn at(host: &PgConnectOptions, error: &PgError) -> Self {
+        let at = format!("{}:{}", host.get_host(), host.get_port());
+        let user = host.get_username();
+        let database = host.get_database().unwrap_or(user);
+        let state = match error {
+            PgError::Refused { state, .. } => state.0.as_str(),
+            _ => "",
+        };
+        Self(match (state, error) {
+            ("3D000", _) => format!(
+                "the PostgreSQL server at {at} has no database {database:?}: create it (`createdb \
+                 {database}`), or check the name in the database's URL"
+            ),
+            ("28P01" | "28000", _) => format!(
+                "the PostgreSQL server at {at} does not let the user {user:?} in: check the user \
+                 and the password in the database's URL"
+            ),
+            (_, PgError::Silent) => format!(
+                "no PostgreSQL server answers at {at}: check that it runs, and the host and port \
+                 in the database's URL"
+            ),
+            (_, PgError::Connection(cause)) => format!(
+                "no connection to a PostgreSQL server at {at} ({cause}): check that it runs, and \
+                 the host and port in the database's URL"
+            ),
+            _ => error.to_string(),
+        })
     }
 
     pub(crate) fn because(cause: impl fmt::Display) -> Self {
@@ -69,6 +101,10 @@ pub(crate) enum PgError {
     /// A commit was sent, and no answer came.
     #[error("the commit may have happened: {0}")]
     OutcomeUnknown(Box<PgError>),
+    /// The statement was prepared before its result got other columns. The database has rolled
+    /// back.
+    #[error("a statement was prepared for an older schema")]
+    StalePlan,
     /// Another commit changed what this transaction read.
     #[error("another commit changed what was read")]
     Overtaken,
@@ -78,6 +114,9 @@ pub(crate) enum PgError {
     /// A row that must be there is not.
     #[error("no row of {0} where there must be one")]
     Missing(&'static str),
+    /// A row with this id is there already.
+    #[error("an id of {0} is taken")]
+    Taken(&'static str),
     /// A booking would take a balance out of its range.
     #[error("a booking exceeds what a balance can hold: {0}")]
     Balance(Box<dyn std::error::Error + Send + Sync>),
@@ -114,6 +153,11 @@ impl fmt::Display for UnreadableRow {
 impl From<sqlx::Error> for PgError {
     fn from(error: sqlx::Error) -> Self {
         match error {
+            sqlx::Error::Database(refusal) if is_stale_plan(&*refusal) => {
+                // Every connection that was open by then may have such statements, and keeps them.
+                retire_at_once();
+                Self::StalePlan
+            }
             sqlx::Error::Database(refusal) => {
                 let state = refusal.code().map_or_else(String::new, Cow::into_owned);
                 let constraint = refusal.constraint().map(str::to_owned);
@@ -175,8 +219,13 @@ impl PgError {
             | Self::Stopped
             | Self::ReadOnly
             | Self::OutcomeUnknown(_)
+            | Self::StalePlan
             | Self::Overtaken => true,
-            Self::Row(_) | Self::Missing(_) | Self::Balance(_) | Self::Driver(_) => false,
+            Self::Row(_)
+            | Self::Missing(_)
+            | Self::Taken(_)
+            | Self::Balance(_)
+            | Self::Driver(_) => false,
         }
     }
 
@@ -184,7 +233,7 @@ impl PgError {
     pub(crate) fn is_conflict(&self) -> bool {
         match self {
             Self::Refused { state, .. } => state.is_conflict(),
-            other => matches!(other, Self::Overtaken),
+            other => matches!(other, Self::StalePlan | Self::Overtaken),
         }
     }
 
@@ -214,6 +263,18 @@ impl PgError {
     pub(crate) fn is_disconnected(&self) -> bool {
         matches!(self, Self::Silent | Self::Connection(sqlx::Error::Io(_)))
     }
+}
+
+/// Whether the statement was prepared before a migration gave its result other columns.
+fn is_stale_plan(refusal: &(dyn DatabaseError + 'static)) -> bool {
+    let refusal = refusal.try_downcast_ref::<PgDatabaseError>();
+    refusal.is_some_and(|refusal| means_stale_plan(refusal.code(), refusal.routine()))
+}
+
+/// Other features that are not supported have the same code. The message is translated, and the
+/// name of the routine is not.
+fn means_stale_plan(code: &str, routine: Option<&str>) -> bool {
+    code == "0A000" && routine == Some("RevalidateCachedQuery")
 }
 
 /// The five characters of the database's error code (SQLSTATE).
@@ -291,7 +352,8 @@ pub(crate) fn is_out_of_service(error: &StoreError) -> bool {
 }
 
 /// Whether the same transaction may succeed if it runs again at once: it could not be serialised,
-/// was part of a deadlock, or inserted a key that another transaction has just inserted.
+/// was part of a deadlock, inserted a key that another transaction has just inserted, or ran a
+/// statement that was prepared for an older schema.
 pub(crate) fn is_conflict(error: &StoreError) -> bool {
     cause(error).is_some_and(PgError::is_conflict)
 }
@@ -316,6 +378,22 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_prepared_for_an_older_schema_may_run_again() {
+        let stale = PgError::StalePlan.during("testing");
+        assert!(matches!(stale, StoreError::Unavailable { .. }));
+        assert!(is_conflict(&stale) && !is_gone(&stale) && !is_out_of_service(&stale));
+        for (code, routine, expected) in [
+            ("0A000", Some("RevalidateCachedQuery"), true),
+            ("0A000", Some("transformLockingClause"), false),
+            ("0A000", None, false),
+            ("XX000", Some("RevalidateCachedQuery"), false),
+        ] {
+            assert_eq!(means_stale_plan(code, routine), expected, "{code} {routine:?}");
+        }
+        assert!(!is_conflict(&refused("0A000")));
+    }
+
+    #[test]
     fn what_may_work_later_is_unavailable_and_what_never_will_is_internal() {
         for code in [
             "08000", "08003", "08006", "25006", "25P03", "40001", "40P01", "53000", "53100",
@@ -325,7 +403,9 @@ mod tests {
             let error = refused(code);
             assert!(matches!(error, StoreError::Unavailable { .. }), "{code}: {error:?}");
         }
-        for code in ["22003", "23505", "23514", "25P02", "42501", "42P01", "XX000", "XX001"] {
+        for code in
+            ["0A000", "22003", "23505", "23514", "25P02", "42501", "42P01", "XX000", "XX001"]
+        {
             let error = refused(code);
             assert!(matches!(error, StoreError::Internal { .. }), "{code}: {error:?}");
         }

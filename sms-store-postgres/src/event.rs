@@ -18,6 +18,7 @@ use crate::error::{PgError, PgResult};
 use crate::row::{integer, uuid, uuids};
 use crate::rows_query::rows_query;
 use crate::webhook;
+use crate::webhook::endpoint::endpoint_columns;
 
 /// The beginning of a statement that inserts rows of the log, which follow with the alias `new`.
 macro_rules! insert_events {
@@ -90,10 +91,14 @@ pub(crate) async fn deliveries_of(
     }
     // Endpoints are not locked: a delivery to an endpoint that is deleted meanwhile is never
     // claimed.
-    let rows = sqlx::query("SELECT * FROM endpoint WHERE account_id = ANY($1) ORDER BY id")
-        .bind(uuids(accounts))
-        .fetch_all(&mut *connection)
-        .await?;
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        endpoint_columns!(),
+        " FROM endpoint WHERE account_id = ANY($1) ORDER BY id"
+    ))
+    .bind(uuids(accounts))
+    .fetch_all(&mut *connection)
+    .await?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }

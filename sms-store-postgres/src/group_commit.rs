@@ -6,6 +6,7 @@
 //! which ones fail, so that no plan fails because of another. Most commands borrow a connection
 //! from the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,10 @@ use tokio::time::{Instant, timeout};
 use crate::begin::MOST_TRIES;
 use crate::error::{is_conflict, is_gone, is_out_of_service};
 
+mod callers;
 pub(crate) mod pooled;
+
+use callers::{Callers, Placed};
 
 /// Commits plans of one kind, several in one transaction.
 #[async_trait]
@@ -36,6 +40,16 @@ pub(crate) trait Committer: Sized + Send + 'static {
 
     /// What a plan adds to a commit, in the unit of [`Limits::weight`].
     fn weight(plan: &Self::Plan) -> usize;
+
+    /// Settles those of the plans that need no transaction of several statements, and returns
+    /// their outcomes by their places. They are committed, and answered before the others are
+    /// settled. Nothing is committed if it fails.
+    async fn settle_at_once(
+        &mut self,
+        _plans: &[Self::Plan],
+    ) -> Result<BTreeMap<usize, Self::Outcome>, StoreError> {
+        Ok(BTreeMap::new())
+    }
 
     /// Settles plans in order, in one transaction, and returns their outcomes in the same order.
     /// May pass on the [turn](Turn) once this commit is on its way to the disk.
@@ -155,8 +169,11 @@ impl<C: Committer> Lane<C> {
 }
 
 fn no_answer<C: Committer>(count: usize) -> impl Iterator<Item = Result<C::Answer, StoreError>> {
-    let error = || StoreError::Unavailable { doing: C::DOING, source: None };
-    (0..count).map(move |_| Err(error()))
+    (0..count).map(|_| Err(unavailable::<C>()))
+}
+
+fn unavailable<C: Committer>() -> StoreError {
+    StoreError::Unavailable { doing: C::DOING, source: None }
 }
 
 /// Takes waiting calls, commits and answers them, in a loop that ends with the store.
@@ -181,7 +198,7 @@ async fn commit_what_waits<C: Committer>(
             continue;
         };
         let Some((taken, turn)) = taken else { return committer.rest().await };
-        let mut callers = Vec::with_capacity(taken.len());
+        let mut callers = Callers::<C::Answer>::default();
         let mut plans = Vec::with_capacity(taken.len());
         for Call { plans: more, answer, since } in taken {
             if C::LIMITS.longest_wait.is_some_and(|longest| since.elapsed() > longest) {
@@ -189,14 +206,9 @@ async fn commit_what_waits<C: Committer>(
                 drop(answer);
                 continue;
             }
-            callers.push((more.len(), answer));
-            plans.extend(more);
+            plans.extend(callers.add(answer, more));
         }
-        let mut answers = commit(&mut committer, plans, turn).await.into_iter();
-        for (count, caller) in callers {
-            // The caller may have gone; what was committed stays committed.
-            let _ = caller.send(answers.by_ref().take(count).collect());
-        }
+        commit(&mut committer, plans, &mut callers, turn).await;
     }
 }
 
@@ -228,61 +240,110 @@ async fn next<C: Committer>(
 /// Commits plans together. Splits what fails until each plan has its answer.
 async fn commit<C: Committer>(
     committer: &mut C,
-    plans: Vec<C::Plan>,
+    plans: Vec<Placed<C::Plan>>,
+    callers: &mut Callers<C::Answer>,
     mut turn: Option<Turn<C>>,
-) -> Answers<C> {
-    let mut answers = Vec::with_capacity(plans.len());
+) {
+    let (places, plans): (Vec<_>, Vec<_>) =
+        plans.into_iter().map(|Placed { place, plan }| (place, plan)).unzip();
     let mut attempt = Attempt::First;
     // The last part is tried next.
-    let mut parts = vec![plans];
+    let mut parts = vec![Part { places, plans }];
     while let Some(mut part) = parts.pop() {
-        let tried = tries(committer, &part, attempt, &mut turn).await;
+        let tried = tries(committer, &mut part, attempt, callers, &mut turn).await;
         turn = None;
         let error = match tried {
             Ok(outcomes) => {
-                let settled = part.into_iter().zip(outcomes);
-                answers.extend(settled.map(|(plan, outcome)| Ok(C::answer(plan, outcome))));
+                let settled = part.places.into_iter().zip(part.plans).zip(outcomes);
+                for ((place, plan), outcome) in settled {
+                    callers.answer(place, Ok(C::answer(plan, outcome)));
+                }
                 continue;
             }
             Err(error) => error,
         };
         attempt = Attempt::Again;
         let is_hopeless = is_out_of_service(&error);
-        if part.len() <= 1 && !is_hopeless {
-            answers.push(Err(error));
+        if part.plans.len() <= 1 && !is_hopeless {
+            part.fail::<C>(callers, error);
         } else if !is_gone(&error) && !is_hopeless {
             // The database rolled back: one of the plans makes the others fail.
-            let second = part.split_off(part.len() / 2);
+            let second = part.split_off(part.plans.len() / 2);
             parts.push(second);
             parts.push(part);
         } else if !is_hopeless
             && C::LIMITS.lost == LostAnswer::TriedAgain
             && committer.is_reachable().await
         {
-            parts.extend(part.into_iter().rev().map(|plan| vec![plan]));
+            parts.extend(part.each().rev());
         } else {
-            let rest: usize = parts.iter().map(Vec::len).sum();
-            answers.push(Err(error));
-            answers.extend(no_answer::<C>(part.len() - 1 + rest));
-            break;
+            part.fail::<C>(callers, error);
+            for rest in parts {
+                rest.fail::<C>(callers, unavailable::<C>());
+            }
+            return;
         }
     }
-    answers
 }
 
-/// Commits a part, and retries it after conflicts.
+/// Plans that are tried together.
+struct Part<P> {
+    places: Vec<usize>,
+    plans: Vec<P>,
+}
+
+impl<P> Part<P> {
+    fn split_off(&mut self, at: usize) -> Self {
+        Self { places: self.places.split_off(at), plans: self.plans.split_off(at) }
+    }
+
+    /// Each plan alone.
+    fn each(self) -> impl DoubleEndedIterator<Item = Self> {
+        let pairs = self.places.into_iter().zip(self.plans);
+        pairs.map(|(place, plan)| Self { places: vec![place], plans: vec![plan] })
+    }
+
+    /// Tells the first plan why, and the others that they have no answer.
+    fn fail<C: Committer>(self, callers: &mut Callers<C::Answer>, error: StoreError) {
+        let mut error = Some(error);
+        for place in self.places {
+            callers.answer(place, Err(error.take().unwrap_or_else(unavailable::<C>)));
+        }
+    }
+}
+
+/// Commits a part, and retries it after conflicts. What is settled at once is answered and leaves
+/// the part.
 async fn tries<C: Committer>(
     committer: &mut C,
-    part: &[C::Plan],
+    part: &mut Part<C::Plan>,
     mut attempt: Attempt,
+    callers: &mut Callers<C::Answer>,
     turn: &mut Option<Turn<C>>,
 ) -> Result<Vec<C::Outcome>, StoreError> {
-    let is_alone = part.len() == 1;
+    if attempt == Attempt::First {
+        let mut settled = committer.settle_at_once(&part.plans).await?;
+        let (mut places, mut plans) = (Vec::new(), Vec::new());
+        let all = std::mem::take(&mut part.places).into_iter().zip(std::mem::take(&mut part.plans));
+        for (nth, (place, plan)) in all.enumerate() {
+            if let Some(outcome) = settled.remove(&nth) {
+                callers.answer(place, Ok(C::answer(plan, outcome)));
+            } else {
+                places.push(place);
+                plans.push(plan);
+            }
+        }
+        *part = Part { places, plans };
+    }
+    if part.plans.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_alone = part.plans.len() == 1;
     let most = if is_alone { MOST_TRIES } else { C::LIMITS.tries_together };
     let tries_lost = is_alone && C::LIMITS.lost == LostAnswer::TriedAgain;
     let mut tried = 1;
     loop {
-        match committer.commit(part, attempt, turn).await {
+        match committer.commit(&part.plans, attempt, turn).await {
             Err(error)
                 if tried < most && (is_conflict(&error) || tries_lost && is_gone(&error)) =>
             {

@@ -22,12 +22,16 @@ use sqlx::{PgConnection, PgPool, Postgres, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
+use crate::campaign_counts::count_delta;
+use crate::change::{last_contacted, unless_newer};
 use crate::delivery::Origin;
 use crate::error::{PgError, PgResult};
 use crate::event::insert_events;
-use crate::message::timeline::Lines;
-use crate::row::{bigint, digits, integer, report_code, time, token, uuid};
+use crate::row::{bigint, integer, report_code, time, token, uuid};
 use crate::rows_query::rows_query;
+use crate::sent_segment::{segment_id, sent_part};
+use crate::statistics::counted;
+use crate::timeline::Lines;
 use crate::{delivery, event};
 
 /// What is written if it still holds.
@@ -153,7 +157,6 @@ pub(crate) async fn write(
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one statement")]
 async fn write_or_fail(
     connection: &mut PgConnection,
     guarded: Guarded<'_>,
@@ -197,18 +200,13 @@ async fn write_or_fail(
              RETURNING 1),
          taken AS (
              INSERT INTO sent_segment " insert(part in parts) {
-                route: text = part.id.route.as_str(),
-                network_id: text = &*part.id.id,
-                message_id: uuid = uuid(part.message),
-                total: integer = i32::try_from(part.total).unwrap_or(i32::MAX),
-                at: timestamptz = time(part.at),
+                ..sent_part!(part),
              } "
              ON CONFLICT DO NOTHING RETURNING 1),
          reported AS (
              UPDATE sent_segment p SET report = new.report
              FROM " rows((part, was) in reports) as new {
-                route: text = part.id.route.as_str(),
-                network_id: text = &*part.id.id,
+                ..segment_id!(part.id),
                 message_id: uuid = uuid(part.message),
                 report: text = part.report.map(report_code),
                 was: text = was.map(report_code),
@@ -221,34 +219,15 @@ async fn write_or_fail(
              RETURNING 1),
          contacted AS (
              INSERT INTO last_contacted " insert(one in contacted) {
-                number: bigint = digits(one.number),
-                person: bigint = digits(one.person),
-                account_id: uuid = uuid(one.account),
-                at: timestamptz = time(one.at),
-             } "
-             ON CONFLICT (number, person) DO UPDATE
-             SET account_id = excluded.account_id, at = excluded.at
-             WHERE last_contacted.at <= excluded.at),
+                ..last_contacted!(one),
+             } unless_newer!() "),
          counted AS (
              INSERT INTO statistic_change " insert(count in tally.counts()) {
-                account_id: uuid = uuid(count.account),
-                at: timestamptz = time(count.at),
-                counted: text = count.counted.as_str(),
-                amount: bigint = count.amount,
+                ..counted!(count),
              } "),
          campaigns AS (
              INSERT INTO campaign_delta " insert(delta in counts) {
-                account_id: uuid = uuid(delta.account),
-                campaign_id: uuid = uuid(delta.campaign),
-                settled_at: timestamptz = delta.settled_at.map(time),
-                scheduled: bigint = delta.by[0],
-                queued: bigint = delta.by[1],
-                sending: bigint = delta.by[2],
-                sent: bigint = delta.by[3],
-                delivered: bigint = delta.by[4],
-                undelivered: bigint = delta.by[5],
-                failed: bigint = delta.by[6],
-                cancelled: bigint = delta.by[7],
+                ..count_delta!(delta),
              } "),
          logged AS (" insert_events!()
              rows(EventRow { account, first, kinds, last_id, events } in &events) as new {

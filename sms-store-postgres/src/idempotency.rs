@@ -18,6 +18,10 @@ use crate::fingerprint::fingerprint;
 use crate::retention::{self, delete_older};
 use crate::row::{Read, time, uuid};
 
+mod row;
+
+pub(crate) use row::take_over;
+
 /// What the column `account_id` holds.
 fn owner_id(owner: Owner) -> Uuid {
     match owner {
@@ -60,16 +64,12 @@ pub(crate) async fn remember(
         Kept::Send => None,
     };
     // An expired key is taken over.
-    let inserted = sqlx::query(
+    let inserted = sqlx::query(concat!(
         "INSERT INTO idempotency_key AS known (account_id, key, fingerprint, accepted_at, answer)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (account_id, key) DO UPDATE
-         SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
-             rejected = excluded.rejected, credits = excluded.credits,
-             balance = excluded.balance, accepted_at = excluded.accepted_at,
-             answer = excluded.answer
-         WHERE known.accepted_at <= $6",
-    )
+         VALUES ($1, $2, $3, $4, $5)",
+        take_over!(),
+        " WHERE known.accepted_at <= $6",
+    ))
     .bind(owner_id(claim.owner))
     .bind(claim.key.as_str())
     .bind(fingerprint.0.as_slice())
@@ -154,8 +154,14 @@ impl IdempotencyStore for PgStore {
     ) -> Result<Option<Earlier>, StoreError> {
         self.find(owner, key, at).await.context("looking up an idempotency key")
     }
+}
 
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn idempotency_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let old = delete_older!("idempotency_key", key: "account_id, key", age: "accepted_at");
         let deleted = retention::delete(&self.pool, old, before, limit).await;
         deleted.context("tidying idempotency keys")

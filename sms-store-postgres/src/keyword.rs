@@ -4,18 +4,28 @@ use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, KeywordId, KeywordKind, ListId};
 use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
-use sms_core::keyword::store::KeywordStore;
+use sms_core::keyword::store::{KeywordStore, ReadsKeywords};
 use sms_core::keyword::{Keyword, Listening, Word};
 use sms_core::message::Body;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
+use sms_core::version::{Changed, IfVersion};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::PgStore;
+use crate::begin::give_up;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
+use crate::{PgStore, reply_count};
+
+/// The columns of a keyword.
+macro_rules! keyword_columns {
+    () => {
+        "id, account_id, word, reply, add_to_list_id, enabled, match_count, last_matched_at, \
+         created_at, updated_at"
+    };
+}
 
 fn keyword(row: &PgRow) -> PgResult<Keyword> {
     row.in_table("keyword", || {
@@ -43,11 +53,15 @@ pub(crate) async fn listening(
     account: AccountId,
     word: &Word,
 ) -> PgResult<Option<Keyword>> {
-    let row = sqlx::query("SELECT * FROM keyword WHERE account_id = $1 AND word = $2 AND enabled")
-        .bind(uuid(account))
-        .bind(word.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let row = sqlx::query(concat!(
+        "SELECT ",
+        keyword_columns!(),
+        " FROM keyword WHERE account_id = $1 AND word = $2 AND enabled"
+    ))
+    .bind(uuid(account))
+    .bind(word.as_str())
+    .fetch_optional(connection)
+    .await?;
     row.as_ref().map(keyword).transpose()
 }
 
@@ -102,7 +116,8 @@ pub(crate) async fn clear_list(
     Ok(())
 }
 
-const GET: &str = "SELECT * FROM keyword WHERE account_id = $1 AND id = $2";
+const GET: &str =
+    concat!("SELECT ", keyword_columns!(), " FROM keyword WHERE account_id = $1 AND id = $2");
 
 async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> PgResult<SaveFacts> {
     let account = uuid(plan.account);
@@ -126,6 +141,41 @@ async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> PgResult<
 }
 
 #[async_trait]
+impl ReadsKeywords for PgStore {
+    async fn keyword_get(
+        &self,
+        account: AccountId,
+        id: KeywordId,
+    ) -> Result<Option<Keyword>, StoreError> {
+        let doing = "reading a keyword";
+        let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
+        let row = query.fetch_optional(&self.pool).await.context(doing)?;
+        row.as_ref().map(keyword).transpose().context(doing)
+    }
+
+    async fn keyword_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Keyword>, StoreError> {
+        let doing = "listing keywords";
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            keyword_columns!(),
+            " FROM keyword WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        ))
+        .bind(uuid(account))
+        .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<KeywordKind>())))
+        .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .context(doing)?;
+        let rows: PgResult<Vec<Keyword>> = rows.iter().map(keyword).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |keyword: &Keyword| keyword.id))
+    }
+}
+
+#[async_trait]
 impl KeywordStore for PgStore {
     async fn keyword_save(
         &self,
@@ -146,46 +196,30 @@ impl KeywordStore for PgStore {
         Ok(self.conclude(tx, claim, keyword).await.context(doing)?)
     }
 
-    async fn keyword_get(
+    async fn keyword_delete(
         &self,
         account: AccountId,
         id: KeywordId,
-    ) -> Result<Option<Keyword>, StoreError> {
-        let doing = "reading a keyword";
-        let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
-        let row = query.fetch_optional(&self.pool).await.context(doing)?;
-        row.as_ref().map(keyword).transpose().context(doing)
-    }
-
-    async fn keyword_list(
-        &self,
-        account: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Keyword>, StoreError> {
-        let doing = "listing keywords";
-        let rows = sqlx::query(
-            "SELECT * FROM keyword WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-        )
-        .bind(uuid(account))
-        .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<KeywordKind>())))
-        .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
-        .fetch_all(&self.pool)
-        .await
-        .context(doing)?;
-        let rows: PgResult<Vec<Keyword>> = rows.iter().map(keyword).collect();
-        Ok(Page::of(rows.context(doing)?, page.limit, |keyword: &Keyword| keyword.id))
-    }
-
-    async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         let doing = "deleting a keyword";
         // Locks as a match does, which would otherwise write the keyword again.
         let mut tx = self.begin_book(account).await.context(doing)?;
+        if !if_version.is_any() {
+            let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
+            let row = query.fetch_optional(&mut *tx).await.context(doing)?;
+            let Some(row) = row else { return Ok(give_up(tx, false).await) };
+            if let Err(changed) = if_version.check(&keyword(&row).context(doing)?) {
+                return Err(give_up(tx, CommitError::Refused(changed)).await);
+            }
+        }
         let deleted = sqlx::query("DELETE FROM keyword WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .execute(&mut *tx)
             .await
             .context(doing)?;
+        reply_count::forget(&mut tx, account, id).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(deleted.rows_affected() == 1)
     }

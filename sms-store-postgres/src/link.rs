@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, LinkId, LinkKind};
-use sms_core::link::store::LinkStore;
-use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::store::{LinkStore, LinkWanted, ReadsLinks};
+use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sqlx::QueryBuilder;
@@ -13,24 +14,21 @@ use crate::PgStore;
 use crate::error::{Context, PgResult};
 use crate::row::uuid;
 
+mod campaign;
 mod click;
 mod row;
 
 pub(crate) use click::Clicks;
-use row::link;
-pub(crate) use row::{delete, insert};
+pub(crate) use row::{insert, taken};
+use row::{link, link_columns};
 
 #[async_trait]
-impl LinkStore for PgStore {
-    async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
-        let doing = "reading a link";
-        let row = sqlx::query("SELECT * FROM link WHERE account_id = $1 AND id = $2")
-            .bind(uuid(account))
-            .bind(uuid(id))
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
-        row.as_ref().map(link).transpose().context(doing)
+impl ReadsLinks for PgStore {
+    async fn link_get(&self, wanted: LinkWanted) -> Result<Option<Link>, StoreError> {
+        match wanted {
+            LinkWanted::Id(account, id) => self.link_by_id(account, id).await,
+            LinkWanted::Code(code) => self.link_by_code(code).await,
+        }
     }
 
     async fn link_list(
@@ -42,7 +40,11 @@ impl LinkStore for PgStore {
         let doing = "listing links";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<LinkKind>()));
         let LinkFilter { campaign, message } = filter;
-        let mut query = QueryBuilder::new("SELECT * FROM link WHERE account_id = ");
+        let mut query = QueryBuilder::new(concat!(
+            "SELECT ",
+            link_columns!(),
+            " FROM link WHERE account_id = "
+        ));
         query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
         if let Some(message) = message {
             query.push(" AND message_id = ").push_bind(uuid(message));
@@ -58,18 +60,38 @@ impl LinkStore for PgStore {
         let rows: PgResult<Vec<Link>> = rows.iter().map(link).collect();
         Ok(Page::of(rows.context(doing)?, page.limit, |link: &Link| link.id))
     }
+}
+
+#[async_trait]
+impl LinkStore for PgStore {
+    async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
+        self.clicks.settle(plans).await
+    }
+}
+
+impl PgStore {
+    async fn link_by_id(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
+        let doing = "reading a link";
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            link_columns!(),
+            " FROM link WHERE account_id = $1 AND id = $2"
+        ))
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
+        row.as_ref().map(link).transpose().context(doing)
+    }
 
     async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
         let doing = "reading a link";
-        let row = sqlx::query("SELECT * FROM link WHERE code = $1")
+        let row = sqlx::query(concat!("SELECT ", link_columns!(), " FROM link WHERE code = $1"))
             .bind(code.as_str())
             .fetch_optional(&self.pool)
             .await
             .context(doing)?;
         row.as_ref().map(link).transpose().context(doing)
-    }
-
-    async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
-        self.clicks.settle(plans).await
     }
 }

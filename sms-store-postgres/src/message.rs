@@ -1,42 +1,46 @@
 //! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
+use sms_core::change::cancel::{CancelPlan, CancelRefused};
+use sms_core::change::store::{MessageStore, ReadsMessages};
 use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::filter::Search;
-use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::error::{Context, PgResult};
 use crate::row::{self, uuid};
-use crate::{PgStore, change, message_columns, search};
+use crate::{PgStore, change, message_columns, timeline};
 
 pub(crate) mod list;
-pub(crate) mod timeline;
+mod search;
 mod walk;
 
 use list::{Window, is_walked, list_query};
 use walk::walk;
 
 #[async_trait]
-impl MessageStore for PgStore {
+impl ReadsMessages for PgStore {
     async fn message_get(
         &self,
         account: AccountId,
         id: MessageId,
     ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
         let doing = "reading a message";
-        let row = sqlx::query("SELECT * FROM message WHERE account_id = $1 AND id = $2")
-            .bind(uuid(account))
-            .bind(uuid(id))
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            message_columns!(),
+            ", m.timeline, m.sending_at FROM message m WHERE m.account_id = $1 AND m.id = $2"
+        ))
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
         let read = row.map(|row| {
             let message = row::message(&row)?;
             let timeline = timeline::read(&row, &message)?;
@@ -76,7 +80,10 @@ impl MessageStore for PgStore {
         }
         Ok(Page::of(items, page.limit, |message: &Message| message.id))
     }
+}
 
+#[async_trait]
+impl MessageStore for PgStore {
     async fn message_cancel(
         &self,
         mut plan: CancelPlan,
@@ -89,14 +96,21 @@ impl MessageStore for PgStore {
             .fetch_optional(&mut *tx)
             .await
             .context(doing)?;
-        let row = sqlx::query("SELECT * FROM message WHERE account_id = $1 AND id = $2 FOR UPDATE")
-            .bind(uuid(plan.account))
-            .bind(uuid(plan.message))
-            .fetch_optional(&mut *tx)
-            .await
-            .context(doing)?;
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            message_columns!(),
+            " FROM message m WHERE m.account_id = $1 AND m.id = $2 FOR UPDATE"
+        ))
+        .bind(uuid(plan.account))
+        .bind(uuid(plan.message))
+        .fetch_optional(&mut *tx)
+        .await
+        .context(doing)?;
         let found = row.as_ref().map(row::message).transpose().context(doing)?;
-        let changed = plan.settle(found.as_ref()).map_err(CommitError::Refused)?;
+        let changed = match plan.settle(found.as_ref()) {
+            Ok(changed) => changed,
+            Err(refused) => return Err(give_up(tx, CommitError::Refused(refused)).await),
+        };
         let message = changed.message().clone();
         let mut changes = Changes::default();
         changes.add([changed], &plan.ids);
@@ -104,8 +118,14 @@ impl MessageStore for PgStore {
         tx.commit().await.context(doing)?;
         Ok(message)
     }
+}
 
-    async fn search_prepare(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn search_prepare(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         search::prepare(&self.pool, before, limit).await
     }
 }

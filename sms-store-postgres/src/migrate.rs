@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sqlx::migrate::{Migrate, Migration, MigrationType, Migrator};
-use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, SqlSafeStr};
 
 use crate::compatibility::Older::{MayNotServe, MayServeFrom};
 use crate::compatibility::{self, Fit, Older};
@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 25] = [
+const MIGRATIONS: [File; 33] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -107,19 +107,47 @@ const MIGRATIONS: [File; 25] = [
     file!(20_261_123_080_000, "event", MayServeFrom(20_261_123_031_000)),
     // Older programs do not go on with replays.
     file!(20_261_123_100_000, "replay", MayServeFrom(20_261_123_031_000)),
+    // Older programs find the same messages.
+    file!(20_261_127_030_000, "queue_turn", MayServeFrom(20_261_123_031_000)),
+    // Older programs cannot keep segments of long inbound messages. They refuse them, and the
+    // network sends them again.
+    file!(20_261_127_040_000, "what_networks_send", MayNotServe),
+    // Older programs do not count their replies, and cannot read the event of a pause.
+    file!(20_261_127_050_000, "reply_count", MayNotServe),
+    // Older programs neither keep nor tell what merge fields could not show.
+    file!(20_261_127_070_000, "field_gaps", MayServeFrom(20_261_123_031_000)),
+    file!(20_261_127_080_000, "conversation_begins", MayServeFrom(20_261_123_031_000)),
+    // Older programs do not look beside ids that networks use again, and do not trim receipts.
+    file!(20_261_127_090_000, "unmatched_receipts", MayServeFrom(20_261_123_031_000)),
+    file!(20_261_127_100_000, "event_horizon", MayServeFrom(20_261_123_031_000)),
+    // Older programs keep no messages from short codes and names, and show the stand-ins of those
+    // that newer ones keep.
+    file!(20_261_127_110_000, "originators", MayServeFrom(20_261_123_031_000)),
 ];
 
 /// The schema of this program.
 const SCHEMA: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 
+/// Tables that are locked before a migration runs. It lets others lock rows at first, and then
+/// waits for them while they wait for it.
+const LOCKED_FIRST: [(i64, &str); 1] = [(20_261_127_030_000, "queue")];
+
 fn migration(file: File) -> Migration {
     let File { version, name, older: _, statements } = file;
-    let name = Cow::Borrowed(name);
-    Migration::new(version, name, MigrationType::Simple, statements.into_sql_str(), false)
+    let (name, sql) = (Cow::Borrowed(name), statements.into_sql_str());
+    // Its checksum stays that of the file.
+    let mut migration = Migration::new(version, name, MigrationType::Simple, sql, false);
+    if let Some((_, table)) = LOCKED_FIRST.iter().find(|(locked, _)| *locked == version) {
+        let locked = format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE;\n{statements}");
+        migration.sql = AssertSqlSafe(locked).into_sql_str();
+    }
+    migration
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -127,6 +155,79 @@ mod tests {
         assert!(MIGRATIONS.is_sorted_by(|one, next| one.version < next.version));
         for File { version, older, .. } in MIGRATIONS {
             assert!(older.lowest(version) <= version, "{version}");
+        }
+    }
+
+    /// What a statement does to a table that is there.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Locks {
+        /// Others may still read and lock its rows.
+        Writes,
+        Everything,
+    }
+
+    /// The tables that a migration locks, in the order of its statements.
+    fn locks(
+        statements: &'static str,
+        tables: &mut BTreeMap<&'static str, &'static str>,
+    ) -> Vec<(&'static str, Locks)> {
+        let mut found = Vec::new();
+        for statement in statements.split(';') {
+            let lines = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+            let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+            match words[..] {
+                ["CREATE", "INDEX", index, "ON", table, ..]
+                | ["CREATE", "UNIQUE", "INDEX", index, "ON", table, ..] => {
+                    tables.insert(index, table);
+                    found.push((table, Locks::Writes));
+                }
+                ["DROP", "INDEX", index, ..] => {
+                    let table = tables.get(index);
+                    found.extend(table.map(|table| (*table, Locks::Everything)));
+                }
+                ["ALTER", "INDEX", index, "RENAME", "TO", new] => {
+                    let table = tables.remove(index);
+                    tables.extend(table.map(|table| (new, table)));
+                }
+                ["CREATE" | "ALTER", "TABLE", table, ..] => found.push((table, Locks::Everything)),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// A claim locks rows before it writes. If a migration lets it do so, it must not wait for the
+    /// claim later: the claim waits for the migration.
+    #[test]
+    fn no_migration_waits_for_what_it_has_let_in() {
+        let mut tables = BTreeMap::new();
+        let mut waiting = Vec::new();
+        for File { version, statements, .. } in MIGRATIONS {
+            let locks = locks(statements, &mut tables);
+            for (place, (table, kind)) in locks.iter().enumerate() {
+                let first = locks.iter().position(|(locked, _)| locked == table);
+                if *kind == Locks::Everything
+                    && first.is_some_and(|first| first < place && locks[first].1 == Locks::Writes)
+                {
+                    waiting.push((version, *table));
+                }
+            }
+        }
+        assert_eq!(waiting, LOCKED_FIRST, "lock the table first");
+    }
+
+    #[test]
+    fn a_migration_that_locks_a_table_first_is_known_by_the_text_of_its_file() {
+        for (version, table) in LOCKED_FIRST {
+            let file = MIGRATIONS.into_iter().find(|file| file.version == version);
+            let file = file.expect("it is a migration");
+            let whole = migration(file);
+            assert!(whole.sql.as_str().starts_with(&format!("LOCK TABLE {table} ")));
+            assert!(whole.sql.as_str().ends_with(file.statements));
+            let name = Cow::Borrowed(file.name);
+            let sql = file.statements.into_sql_str();
+            let plain = Migration::new(version, name, MigrationType::Simple, sql, false);
+            assert_eq!(whole.checksum, plain.checksum);
         }
     }
 }

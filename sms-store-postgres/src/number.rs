@@ -1,12 +1,14 @@
 //! The operator's numbers.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::Number;
 use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentsCharged};
-use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::number::store::{CheckedIn, NumberCreated, NumberStore, NumbersWanted, ReadsNumbers};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::store::StoreError;
@@ -14,7 +16,7 @@ use sms_core::time::Timestamp;
 use sqlx::PgConnection;
 
 use crate::PgStore;
-use crate::begin::{again_on_conflict, begin};
+use crate::begin::{again_on_conflict, begin, give_up};
 use crate::error::{Context, PgResult};
 use crate::row::{Read, amount, digits, time, uuid};
 
@@ -24,8 +26,30 @@ mod row;
 mod to_send;
 
 pub(crate) use release::released;
-pub(crate) use row::number;
+pub(crate) use row::{number, number_columns};
 pub(crate) use to_send::{NumbersToSend, numbers_by_phone};
+
+#[async_trait]
+impl ReadsNumbers for PgStore {
+    async fn number_list(&self, wanted: NumbersWanted) -> Result<Vec<Number>, StoreError> {
+        match wanted {
+            NumbersWanted::All => self.all_numbers().await,
+            NumbersWanted::HeldBy(account) => self.numbers_held(account).await,
+            NumbersWanted::Phone(phone) => {
+                Ok(self.number_by_phone(phone).await?.into_iter().collect())
+            }
+            NumbersWanted::UsableBy(account) => self.numbers_for(account).await,
+        }
+    }
+
+    async fn numbers_among(&self, phones: &[E164]) -> Result<BTreeSet<E164>, StoreError> {
+        let doing = "finding numbers";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        let phones = phones.iter().copied().collect();
+        let found = numbers_by_phone(&mut connection, &phones).await.context(doing)?;
+        Ok(found.into_keys().collect())
+    }
+}
 
 #[async_trait]
 impl NumberStore for PgStore {
@@ -39,62 +63,31 @@ impl NumberStore for PgStore {
         created.map_err(|error| error.during("adding a number"))
     }
 
-    async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
-        let doing = "listing numbers";
-        let rows = sqlx::query("SELECT * FROM number ORDER BY id DESC")
-            .fetch_all(&self.pool)
-            .await
-            .context(doing)?;
-        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
-    }
-
-    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
-        let doing = "finding a number";
-        let row = sqlx::query("SELECT * FROM number WHERE phone = $1")
-            .bind(digits(phone))
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
-        row.as_ref().map(number).transpose().context(doing)
-    }
-
-    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        let ticket = match self.caches.numbers.get(&account) {
-            Ok(numbers) => return Ok(numbers),
-            Err(ticket) => ticket,
-        };
-        let doing = "finding an account's numbers";
-        let rows = sqlx::query(
-            "SELECT * FROM number WHERE account_id = $1
-             UNION ALL SELECT * FROM number WHERE account_id IS NULL ORDER BY id",
-        )
-        .bind(uuid(account))
-        .fetch_all(&self.pool)
-        .await
-        .context(doing)?;
-        let numbers: Vec<Number> =
-            rows.iter().map(number).collect::<PgResult<_>>().context(doing)?;
-        self.caches.numbers.put(ticket, account, numbers.clone());
-        Ok(numbers)
-    }
-
-    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        let doing = "listing an account's numbers";
-        let rows = sqlx::query("SELECT * FROM number WHERE account_id = $1 ORDER BY id DESC")
-            .bind(uuid(account))
-            .fetch_all(&self.pool)
-            .await
-            .context(doing)?;
-        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
-    }
-
     async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
         let deleted = self.delete_number(id, at).await;
         self.caches.numbers.forget_where(|_| true);
         deleted.context("deleting a number")
     }
 
-    async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn number_check_in(&self, who: CheckedIn, at: Timestamp) -> Result<usize, StoreError> {
+        match who {
+            CheckedIn::Number(id) => Ok(usize::from(self.one_checks_in(id, at).await?)),
+            CheckedIn::Routes(routes) => self.routes_check_in(routes, at).await,
+        }
+    }
+
+    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
+        let charged = again_on_conflict!(rent::charge(&self.pool, plan.clone()));
+        if !matches!(charged, Ok(RentsCharged { taken: 0, unpaid: 0 })) {
+            let is_rented = |number: &Number| number.next_rent_at.is_some();
+            self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_rented));
+        }
+        charged
+    }
+}
+
+impl PgStore {
+    async fn one_checks_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
         let updated = sqlx::query("UPDATE number SET checked_in_at = $2 WHERE id = $1")
             .bind(uuid(id))
             .bind(time(at))
@@ -105,7 +98,7 @@ impl NumberStore for PgStore {
         Ok(updated?.rows_affected() == 1)
     }
 
-    async fn numbers_check_in(
+    async fn routes_check_in(
         &self,
         routes: Vec<Option<RouteName>>,
         at: Timestamp,
@@ -129,16 +122,65 @@ impl NumberStore for PgStore {
         Ok(usize::try_from(updated.rows_affected()).unwrap_or(usize::MAX))
     }
 
-    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
-        let charged = again_on_conflict!(rent::charge(&self.pool, plan.clone()));
-        if !matches!(charged, Ok(RentsCharged { taken: 0, unpaid: 0 })) {
-            let is_rented = |number: &Number| number.next_rent_at.is_some();
-            self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_rented));
-        }
-        charged
+    async fn all_numbers(&self) -> Result<Vec<Number>, StoreError> {
+        let doing = "listing numbers";
+        let rows =
+            sqlx::query(concat!("SELECT ", number_columns!(), " FROM number n ORDER BY n.id DESC"))
+                .fetch_all(&self.pool)
+                .await
+                .context(doing)?;
+        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
     }
 
-    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
+    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
+        let doing = "finding a number";
+        let row =
+            sqlx::query(concat!("SELECT ", number_columns!(), " FROM number n WHERE n.phone = $1"))
+                .bind(digits(phone))
+                .fetch_optional(&self.pool)
+                .await
+                .context(doing)?;
+        row.as_ref().map(number).transpose().context(doing)
+    }
+
+    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let ticket = match self.caches.numbers.get(&account) {
+            Ok(numbers) => return Ok(numbers),
+            Err(ticket) => ticket,
+        };
+        let doing = "finding an account's numbers";
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            number_columns!(),
+            " FROM number n WHERE n.account_id = $1 UNION ALL SELECT ",
+            number_columns!(),
+            " FROM number n WHERE n.account_id IS NULL ORDER BY id",
+        ))
+        .bind(uuid(account))
+        .fetch_all(&self.pool)
+        .await
+        .context(doing)?;
+        let numbers: Vec<Number> =
+            rows.iter().map(number).collect::<PgResult<_>>().context(doing)?;
+        self.caches.numbers.put(ticket, account, numbers.clone());
+        Ok(numbers)
+    }
+
+    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let doing = "listing an account's numbers";
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            number_columns!(),
+            " FROM number n WHERE n.account_id = $1 ORDER BY n.id DESC"
+        ))
+        .bind(uuid(account))
+        .fetch_all(&self.pool)
+        .await
+        .context(doing)?;
+        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
+    }
+
+    pub(crate) async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = "finding when the next rent is due";
         let row = sqlx::query("SELECT min(next_rent_at) AS next FROM number")
             .fetch_one(&self.pool)
@@ -146,9 +188,7 @@ impl NumberStore for PgStore {
             .context(doing)?;
         row.maybe_at("next").context(doing)
     }
-}
 
-impl PgStore {
     async fn create_number(
         &self,
         plan: AddPlan,
@@ -182,11 +222,16 @@ impl PgStore {
 
     async fn delete_number(&self, id: NumberId, at: Timestamp) -> PgResult<bool> {
         let mut tx = begin(&self.pool).await?;
-        let deleted = sqlx::query("DELETE FROM number WHERE id = $1 RETURNING *")
-            .bind(uuid(id))
-            .fetch_optional(&mut *tx)
-            .await?;
-        let Some(deleted) = deleted.as_ref().map(number).transpose()? else { return Ok(false) };
+        let deleted = sqlx::query(concat!(
+            "DELETE FROM number n WHERE n.id = $1 RETURNING ",
+            number_columns!()
+        ))
+        .bind(uuid(id))
+        .fetch_optional(&mut *tx)
+        .await?;
+        let Some(deleted) = deleted.as_ref().map(number).transpose()? else {
+            return Ok(give_up(tx, false).await);
+        };
         let Release { phone, holder, at } = Release::of(&deleted, at);
         let keep = sqlx::query(
             "INSERT INTO released_number (phone, account_id, released_at) VALUES ($1, $2, $3)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::message::filter::Search;
-use sms_core::opt_out::store::OptOutStore;
+use sms_core::opt_out::store::{OptOutStore, ReadsOptOuts};
 use sms_core::opt_out::{Added, OptOut};
 use sms_core::page::{OffsetPage, OffsetRequest};
 use sms_core::phone::E164;
@@ -15,7 +15,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 
 use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::credits::lock_balances;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, digits, time, uuid};
@@ -33,7 +33,7 @@ fn opt_out(row: &PgRow) -> PgResult<OptOut> {
 }
 
 #[async_trait]
-impl OptOutStore for PgStore {
+impl ReadsOptOuts for PgStore {
     async fn opt_outs_among(
         &self,
         account: AccountId,
@@ -44,6 +44,31 @@ impl OptOutStore for PgStore {
         among(&mut connection, account, numbers).await.context(doing)
     }
 
+    async fn opt_out_list(
+        &self,
+        account: AccountId,
+        search: Option<&Search>,
+        wanted: OffsetRequest,
+    ) -> Result<OffsetPage<OptOut>, StoreError> {
+        let doing = "listing opt-outs";
+        // One statement sees one state, so that the page and the total fit together.
+        let mut query = QueryBuilder::new(
+            "SELECT page.phone, page.source, page.note, page.created_at, (SELECT count(*)",
+        );
+        push_found(&mut query, account, search);
+        query.push(") AS total FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT o.*");
+        push_found(&mut query, account, search);
+        query.push(" ORDER BY o.created_at DESC, o.phone DESC LIMIT ");
+        query.push_bind(i64::try_from(wanted.limit.get()).unwrap_or(i64::MAX)).push(" OFFSET ");
+        query.push_bind(i64::try_from(wanted.offset).unwrap_or(i64::MAX)).push(") page ON true");
+        let query = query.push(" ORDER BY page.created_at DESC, page.phone DESC");
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        offset_page(&rows).context(doing)
+    }
+}
+
+#[async_trait]
+impl OptOutStore for PgStore {
     async fn opt_out_create(
         &self,
         account: AccountId,
@@ -56,7 +81,7 @@ impl OptOutStore for PgStore {
         // racing with a STOP.
         let locked = lock_balances(&mut tx, [account]).await.context(doing)?;
         if locked.is_empty() {
-            return Err(PgError::Missing("account").during(doing));
+            return Err(give_up(tx, PgError::Missing("account").during(doing)).await);
         }
         let existing = read(&mut tx, account, opt_out.phone).await.context(doing)?;
         let added = opt_out.settle(existing);
@@ -66,24 +91,21 @@ impl OptOutStore for PgStore {
         self.conclude(tx, claim, added).await.context(doing)
     }
 
-    async fn opt_out_list(
+    async fn opt_outs_add(
         &self,
         account: AccountId,
-        search: Option<&Search>,
-        wanted: OffsetRequest,
-    ) -> Result<OffsetPage<OptOut>, StoreError> {
-        let doing = "listing opt-outs";
-        // One statement sees one state, so that the page and the total fit together.
-        let mut query = QueryBuilder::new("SELECT page.*, (SELECT count(*)");
-        push_found(&mut query, account, search);
-        query.push(") AS total FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT o.*");
-        push_found(&mut query, account, search);
-        query.push(" ORDER BY o.created_at DESC, o.phone DESC LIMIT ");
-        query.push_bind(i64::try_from(wanted.limit.get()).unwrap_or(i64::MAX)).push(" OFFSET ");
-        query.push_bind(i64::try_from(wanted.offset).unwrap_or(i64::MAX)).push(") page ON true");
-        let query = query.push(" ORDER BY page.created_at DESC, page.phone DESC");
-        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
-        offset_page(&rows).context(doing)
+        opt_outs: Vec<OptOut>,
+    ) -> Result<BTreeSet<E164>, StoreError> {
+        let doing = "opting numbers out";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        // For the same reasons as one opt-out.
+        let locked = lock_balances(&mut tx, [account]).await.context(doing)?;
+        if locked.is_empty() {
+            return Err(give_up(tx, PgError::Missing("account").during(doing)).await);
+        }
+        let new = insert_all(&mut tx, account, &opt_outs).await.context(doing)?;
+        tx.commit().await.context(doing)?;
+        Ok(new)
     }
 
     async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError> {
@@ -121,11 +143,13 @@ async fn read(
     account: AccountId,
     phone: E164,
 ) -> PgResult<Option<OptOut>> {
-    let row = sqlx::query("SELECT * FROM opt_out WHERE account_id = $1 AND phone = $2")
-        .bind(uuid(account))
-        .bind(digits(phone))
-        .fetch_optional(connection)
-        .await?;
+    let row = sqlx::query(
+        "SELECT phone, source, note, created_at FROM opt_out WHERE account_id = $1 AND phone = $2",
+    )
+    .bind(uuid(account))
+    .bind(digits(phone))
+    .fetch_optional(connection)
+    .await?;
     row.as_ref().map(opt_out).transpose()
 }
 
@@ -135,18 +159,29 @@ pub(crate) async fn insert(
     account: AccountId,
     opt_out: &OptOut,
 ) -> PgResult<()> {
-    let OptOut { phone, source, note, created_at } = opt_out;
-    let insert = sqlx::query(
+    insert_all(connection, account, std::slice::from_ref(opt_out)).await.map(drop)
+}
+
+/// Writes opt-outs of numbers that have none, and returns these numbers.
+async fn insert_all(
+    connection: &mut PgConnection,
+    account: AccountId,
+    opt_outs: &[OptOut],
+) -> PgResult<BTreeSet<E164>> {
+    let query = rows_query!(
+        [uuid(account)]
         "INSERT INTO opt_out (account_id, phone, source, note, created_at)
-         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, phone) DO NOTHING",
-    )
-    .bind(uuid(account))
-    .bind(digits(*phone))
-    .bind(source.as_str())
-    .bind(note)
-    .bind(time(*created_at));
-    insert.execute(connection).await?;
-    Ok(())
+         SELECT $1, phone, source, note, created_at
+         FROM " rows(opt_out in opt_outs) as new {
+            phone: bigint = digits(opt_out.phone),
+            source: text = opt_out.source.as_str(),
+            note: text = opt_out.note.as_deref(),
+            created_at: timestamptz = time(opt_out.created_at),
+         } "
+         ON CONFLICT (account_id, phone) DO NOTHING RETURNING phone"
+    );
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(|row| row.number("phone")).collect()
 }
 
 /// Adds the conditions of a list.

@@ -6,6 +6,7 @@ use sms_core::credits::Credits;
 use sms_core::dispatch::{LeaseToken, QueueEntry};
 use sms_core::ids::{Id, Kind};
 use sms_core::message::{Body, Message, Times};
+use sms_core::originator::Originator;
 use sms_core::phone::E164;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::route::RouteName;
@@ -58,6 +59,8 @@ pub(crate) trait Read {
     fn at(&self, column: &str) -> PgResult<Timestamp>;
     fn maybe_at(&self, column: &str) -> PgResult<Option<Timestamp>>;
     fn number(&self, column: &str) -> PgResult<E164>;
+    /// Who sent an inbound message, by `from_number` and `from_name`.
+    fn originator(&self) -> PgResult<Originator>;
     fn credits(&self, column: &str) -> PgResult<Credits>;
     fn count(&self, column: &str) -> PgResult<u32>;
     fn maybe_token(&self, column: &str) -> PgResult<Option<LeaseToken>>;
@@ -88,6 +91,10 @@ impl Read for PgRow {
     fn number(&self, column: &str) -> PgResult<E164> {
         let digits = u64::try_from(self.try_get::<i64, _>(column)?);
         digits.ok().and_then(E164::from_digits).ok_or_else(|| PgError::invalid(column))
+    }
+
+    fn originator(&self) -> PgResult<Originator> {
+        Ok(Originator::kept(self.number("from_number")?, self.try_get("from_name")?))
     }
 
     fn credits(&self, column: &str) -> PgResult<Credits> {

@@ -31,6 +31,18 @@
 //!   in a last column.
 //! - `insert(pattern in rows) { … }` is what follows the name of the table in an `INSERT`: its
 //!   columns, and a `SELECT` of the rows.
+//! - `..name!(value),` stands for columns that several statements write. `name` is a macro that
+//!   hands its columns on with everything after the value:
+//!
+//!   ```text
+//!   macro_rules! named {
+//!       (($one:expr) $($query:tt)+) => {
+//!           $crate::rows_query::rows_query!(@spread {
+//!               name: text = $one.name.as_str(),
+//!           } $($query)+)
+//!       };
+//!   }
+//!   ```
 //! - A macro that is a text, such as `delivery_columns!()`, may stand between the texts.
 
 /// Makes a query from texts and rows: see the [module](self).
@@ -70,6 +82,19 @@ macro_rules! rows_query {
         $($rest:tt)*) => {
         $crate::rows_query::rows_query!(@column $numbers $sql $bind {} {} ""
             [rows $alias $place] ($each) ($rows) $columns {$($rest)*})
+    };
+
+    // Columns of several statements, in the place of their name.
+    (@column $numbers:tt $sql:tt $bind:tt $arrays:tt $names:tt $comma:literal
+        $kind:tt $each:tt $rows:tt {..$shared:ident!$values:tt, $($columns:tt)*} $rest:tt) => {
+        $shared!($values [$numbers $sql $bind $arrays $names $comma $kind $each $rows]
+            {$($columns)*} $rest)
+    };
+    (@spread {$($shared:tt)*}
+        [$numbers:tt $sql:tt $bind:tt $arrays:tt $names:tt $comma:tt $kind:tt $each:tt $rows:tt]
+        {$($columns:tt)*} $rest:tt) => {
+        $crate::rows_query::rows_query!(@column $numbers $sql $bind $arrays $names $comma
+            $kind $each $rows {$($shared)* $($columns)*} $rest)
     };
 
     // A column: its array gets the next number, its values are bound.
@@ -114,8 +139,9 @@ macro_rules! rows_query {
 
     ([$($first:tt)*] $($rest:tt)+) => {
         $crate::rows_query::rows_query!(@first
-            [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30
-             31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50]
+            [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28
+             29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52
+             53 54 55 56 57 58 59 60 61 62 63 64]
             {} [$($first)*] $($rest)+)
     };
     ($text:literal $($rest:tt)+) => {
@@ -127,6 +153,18 @@ pub(crate) use rows_query;
 #[cfg(test)]
 mod tests {
     use sqlx::{Arguments, Execute};
+
+    macro_rules! named {
+        (($one:expr) $($query:tt)+) => {
+            rows_query!(@spread { name: text = $one.1, } $($query)+)
+        };
+    }
+
+    macro_rules! identified {
+        (($one:expr) $($query:tt)+) => {
+            rows_query!(@spread { id: bigint = $one.0, ..named!($one), } $($query)+)
+        };
+    }
 
     macro_rules! suffix {
         () => {
@@ -155,6 +193,19 @@ mod tests {
             INSERT INTO numbered (id, name) SELECT * FROM UNNEST($4::bigint[], $5::text[]) \
              RETURNING id"
         );
+    }
+
+    #[test]
+    fn statements_can_share_columns() {
+        let query = rows_query!(
+            "INSERT INTO numbered " insert(one in [(7_i64, "seven")]) {
+                ..identified!(one),
+                place: integer = 1,
+            }
+        );
+        let expected = "INSERT INTO numbered (id, name, place) \
+                        SELECT * FROM UNNEST($1::bigint[], $2::text[], $3::integer[])";
+        assert_eq!(query.sql().as_str(), expected);
     }
 
     #[test]

@@ -1,7 +1,5 @@
-//! Accepts sends. Sends that arrive during a commit share the next one: they are staged together
-//! and settled one after the other.
-
-use std::collections::BTreeSet;
+//! Accepts sends. Sends that arrive during a commit share the next one: they are settled
+//! one after the other, and written together.
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
@@ -19,16 +17,18 @@ use crate::error::{Context, PgResult};
 use crate::retention::{self, delete_older};
 use crate::row::uuid;
 
+mod accepted;
+mod account;
 mod commit;
 mod departure;
-mod doubtful;
 mod facts;
 mod guarded;
 mod lanes;
-mod stage;
+mod waiting;
 mod write;
 
 use commit::Answer;
+use facts::key_columns;
 pub(crate) use facts::write_tests;
 pub(crate) use lanes::Sends;
 
@@ -38,11 +38,9 @@ pub(crate) async fn send_within(
     connection: &mut PgConnection,
     mut plan: SendPlan,
 ) -> PgResult<Option<Message>> {
-    let plans = std::slice::from_ref(&plan);
-    // The message has no links.
-    let mut state = facts::Locked::read(connection, plans, BTreeSet::new()).await?;
+    let mut state = facts::Locked::read(connection, &[&plan]).await?;
     let facts::Settled::Accepted { .. } = state.settle(&plan) else { return Ok(None) };
-    stage::stage(connection, &[&plan]).await?;
+    accepted::insert(connection, &[&plan]).await?;
     state.write(connection).await?;
     Ok(plan.messages.pop())
 }
@@ -60,12 +58,16 @@ impl SendingStore for PgStore {
         at: Timestamp,
     ) -> Result<Option<EarlierSend>, StoreError> {
         let doing = "looking up an idempotency key";
-        let row = sqlx::query("SELECT * FROM idempotency_key WHERE account_id = $1 AND key = $2")
-            .bind(uuid(account))
-            .bind(key.as_str())
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            key_columns!(),
+            " FROM idempotency_key k WHERE k.account_id = $1 AND k.key = $2",
+        ))
+        .bind(uuid(account))
+        .bind(key.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
         let found = row.as_ref().map(facts::key_use).transpose().context(doing)?;
         Ok(match found {
             Some(KeyUse::Send(earlier)) if earlier.is_kept(at) => Some(earlier),
@@ -82,8 +84,14 @@ impl SendingStore for PgStore {
         let mut connection = self.pool.acquire().await.context(doing)?;
         commit::replay(&mut connection, account, earlier).await.context(doing)
     }
+}
 
-    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn test_sends_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let old = delete_older!("test_send", key: "account_id, batch_id", age: "made_at");
         let deleted = retention::delete(&self.pool, old, before, limit).await;
         deleted.context("tidying test sends")

@@ -48,11 +48,14 @@ impl SessionStore for PgStore {
 
     async fn session_find(&self, hash: SessionHash) -> Result<Option<Session>, StoreError> {
         let doing = "finding a session";
-        let row = sqlx::query("SELECT * FROM session WHERE hash = $1")
-            .bind(hash.as_bytes().as_slice())
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
+        let row = sqlx::query(
+            "SELECT hash, key_hash, operator_seal, created_at, expires_at FROM session
+             WHERE hash = $1",
+        )
+        .bind(hash.as_bytes().as_slice())
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
         row.as_ref().map(session).transpose().context(doing)
     }
 
@@ -64,8 +67,14 @@ impl SessionStore for PgStore {
             .context("ending a session")?;
         Ok(())
     }
+}
 
-    async fn sessions_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn sessions_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         const OVER: &str = delete_older!("session", key: "hash", age: "expires_at");
         let doing = "removing sessions that are over";
         delete(&self.pool, OVER, before, limit).await.context(doing)

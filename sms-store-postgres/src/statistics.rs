@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
-use sms_core::statistics::store::StatisticsStore;
-use sms_core::statistics::{Count, Counted, Counts, Period, Tally, Totals};
+use sms_core::statistics::span::Totals;
+use sms_core::statistics::store::ReadsStatistics;
+use sms_core::statistics::{Count, Counted, Counts, Period, Tally};
 use sms_core::store::StoreError;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
@@ -18,6 +19,10 @@ use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
 use crate::rows_query::rows_query;
 
+mod row;
+
+pub(crate) use row::counted;
+
 /// Inserts changes with a separate statement.
 pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgResult<()> {
     if tally.is_empty() {
@@ -25,10 +30,7 @@ pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgRes
     }
     let insert = rows_query!(
         "INSERT INTO statistic_change " insert(count in tally.counts()) {
-            account_id: uuid = uuid(count.account),
-            at: timestamptz = time(count.at),
-            counted: text = count.counted.as_str(),
-            amount: bigint = count.amount,
+            ..counted!(count),
         }
     );
     insert.execute(connection).await?;
@@ -36,7 +38,7 @@ pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgRes
 }
 
 #[async_trait]
-impl StatisticsStore for PgStore {
+impl ReadsStatistics for PgStore {
     async fn statistics_within(
         &self,
         account: AccountId,
@@ -55,8 +57,10 @@ impl StatisticsStore for PgStore {
         }
         Ok(all)
     }
+}
 
-    async fn statistics_fold(&self, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn statistics_fold(&self, limit: usize) -> Result<usize, StoreError> {
         again_on_conflict!(fold(&self.pool, limit))
     }
 }
@@ -72,7 +76,8 @@ fn within(account: AccountId, periods: &[Period]) -> Query<'static, Postgres, Pg
     };
     rows_query!(
         [uuid(account)]
-        "SELECT piece.place, total.*
+        "SELECT piece.place, total.sent, total.delivered, total.failed, total.received,
+                total.credits
          FROM " rows((place, piece) in pieces()) as piece {
             place: integer = place,
             span: text = piece.span.as_str(),

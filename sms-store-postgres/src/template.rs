@@ -5,18 +5,26 @@ use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, TemplateId, TemplateKind};
 use sms_core::message::Body;
 use sms_core::page::{Page, PageRequest};
-use sms_core::store::StoreError;
-use sms_core::template::store::TemplateStore;
+use sms_core::store::{CommitError, StoreError};
+use sms_core::template::store::{ReadsTemplates, TemplateStore};
 use sms_core::template::{Template, TemplateChange, TemplateSearch};
 use sms_core::time::Timestamp;
+use sms_core::version::{Changed, IfVersion};
 use sqlx::postgres::PgRow;
-use sqlx::{QueryBuilder, Row};
+use sqlx::{PgConnection, QueryBuilder, Row};
 use uuid::Uuid;
 
-use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid};
+use crate::{PgStore, looked_at};
+
+/// The columns of a template.
+macro_rules! template_columns {
+    () => {
+        "id, account_id, name, body, created_at, updated_at"
+    };
+}
 
 fn template(row: &PgRow) -> PgResult<Template> {
     row.in_table("template", || {
@@ -29,6 +37,70 @@ fn template(row: &PgRow) -> PgResult<Template> {
             updated_at: row.at("updated_at")?,
         })
     })
+}
+
+#[async_trait]
+impl ReadsTemplates for PgStore {
+    async fn template_get(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+    ) -> Result<Option<Template>, StoreError> {
+        let doing = "reading a template";
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            template_columns!(),
+            " FROM template WHERE account_id = $1 AND id = $2"
+        ))
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
+        row.as_ref().map(template).transpose().context(doing)
+    }
+
+    async fn template_list(
+        &self,
+        account: AccountId,
+        search: Option<&TemplateSearch>,
+        page: PageRequest,
+    ) -> Result<Page<Template>, StoreError> {
+        let doing = "listing templates";
+        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<TemplateKind>()));
+        let end = match search {
+            Some(_) => {
+                let mut ids = QueryBuilder::new("SELECT id FROM template WHERE account_id = ");
+                ids.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
+                ids.push(" ORDER BY id DESC");
+                looked_at::end(&self.pool, ids).await.context(doing)?
+            }
+            None => None,
+        };
+        let mut query = QueryBuilder::new(concat!(
+            "SELECT ",
+            template_columns!(),
+            " FROM template WHERE account_id = "
+        ));
+        query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
+        if let Some(end) = end {
+            query.push(" AND id >= ").push_bind(end);
+        }
+        if let Some(search) = search {
+            // The ICU collation lowers all of Unicode, whatever the database's collation does.
+            query.push(" AND (position(").push_bind(search.words());
+            query.push(" IN lower(name COLLATE \"und-x-icu\")) > 0 OR position(");
+            query.push_bind(search.words());
+            query.push(" IN lower(body COLLATE \"und-x-icu\")) > 0)");
+        }
+        query.push(" ORDER BY id DESC LIMIT ");
+        query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        let rows: PgResult<Vec<Template>> = rows.iter().map(template).collect();
+        let end = end.map(|end| TemplateId::from_u128(end.as_u128()));
+        let rows = rows.context(doing)?;
+        Ok(Page::of_search(rows, page.limit, end, |template: &Template| template.id))
+    }
 }
 
 #[async_trait]
@@ -55,64 +127,21 @@ impl TemplateStore for PgStore {
         self.conclude(tx, claim, template).await.context(doing)
     }
 
-    async fn template_get(
-        &self,
-        account: AccountId,
-        id: TemplateId,
-    ) -> Result<Option<Template>, StoreError> {
-        let doing = "reading a template";
-        let row = sqlx::query("SELECT * FROM template WHERE account_id = $1 AND id = $2")
-            .bind(uuid(account))
-            .bind(uuid(id))
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
-        row.as_ref().map(template).transpose().context(doing)
-    }
-
-    async fn template_list(
-        &self,
-        account: AccountId,
-        search: Option<&TemplateSearch>,
-        page: PageRequest,
-    ) -> Result<Page<Template>, StoreError> {
-        let doing = "listing templates";
-        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<TemplateKind>()));
-        let mut query = QueryBuilder::new("SELECT * FROM template WHERE account_id = ");
-        query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
-        if let Some(search) = search {
-            // The ICU collation lowers all of Unicode, whatever the database's collation does.
-            query.push(" AND (position(").push_bind(search.words());
-            query.push(" IN lower(name COLLATE \"und-x-icu\")) > 0 OR position(");
-            query.push_bind(search.words());
-            query.push(" IN lower(body COLLATE \"und-x-icu\")) > 0)");
-        }
-        query.push(" ORDER BY id DESC LIMIT ");
-        query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
-        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
-        let rows: PgResult<Vec<Template>> = rows.iter().map(template).collect();
-        Ok(Page::of(rows.context(doing)?, page.limit, |template: &Template| template.id))
-    }
-
     async fn template_update(
         &self,
         account: AccountId,
         id: TemplateId,
         change: TemplateChange,
         at: Timestamp,
-    ) -> Result<Option<Template>, StoreError> {
+    ) -> Result<Option<Template>, CommitError<Changed>> {
         let doing = "updating a template";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        let row = sqlx::query(
-            "SELECT * FROM template WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
-        )
-        .bind(uuid(account))
-        .bind(uuid(id))
-        .fetch_optional(&mut *tx)
-        .await
-        .context(doing)?;
-        let Some(row) = row else { return Ok(None) };
-        let changed = change.apply(template(&row).context(doing)?, at);
+        let found = lock(&mut tx, account, id).await.context(doing)?;
+        let Some(before) = found else { return Ok(give_up(tx, None).await) };
+        let changed = match change.apply(before, at) {
+            Ok(changed) => changed,
+            Err(refused) => return Err(give_up(tx, CommitError::Refused(refused)).await),
+        };
         sqlx::query(
             "UPDATE template SET name = $3, body = $4, updated_at = $5
              WHERE account_id = $1 AND id = $2",
@@ -133,13 +162,39 @@ impl TemplateStore for PgStore {
         &self,
         account: AccountId,
         id: TemplateId,
-    ) -> Result<bool, StoreError> {
-        let deleted = sqlx::query("DELETE FROM template WHERE account_id = $1 AND id = $2")
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
+        let doing = "deleting a template";
+        let delete = sqlx::query("DELETE FROM template WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
-            .bind(uuid(id))
-            .execute(&self.pool)
-            .await
-            .context("deleting a template")?;
-        Ok(deleted.rows_affected() == 1)
+            .bind(uuid(id));
+        if if_version.is_any() {
+            let deleted = delete.execute(&self.pool).await.context(doing)?;
+            return Ok(deleted.rows_affected() == 1);
+        }
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let found = lock(&mut tx, account, id).await.context(doing)?;
+        let Some(found) = found else { return Ok(give_up(tx, false).await) };
+        if let Err(changed) = if_version.check(&found) {
+            return Err(give_up(tx, CommitError::Refused(changed)).await);
+        }
+        delete.execute(&mut *tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
+        Ok(true)
     }
+}
+
+/// Reads a template and locks it, so that nobody changes it before this transaction ends.
+async fn lock(
+    tx: &mut PgConnection,
+    account: AccountId,
+    id: TemplateId,
+) -> PgResult<Option<Template>> {
+    let query = concat!(
+        "SELECT ",
+        template_columns!(),
+        " FROM template WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE"
+    );
+    let query = sqlx::query(query).bind(uuid(account)).bind(uuid(id));
+    query.fetch_optional(tx).await?.as_ref().map(template).transpose()
 }

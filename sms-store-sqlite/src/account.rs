@@ -1,9 +1,13 @@
 //! Accounts and their API keys.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
-use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::store::{
+    AccountStore, ApiKeyStore, KeyCreated, NewAccount, ReadsAccounts, ReadsApiKeys,
+};
 use sms_core::account::{
     Account, AccountChange, AccountStatus, LocalTime, Mode, QuietHours, Settings, Share,
 };
@@ -11,8 +15,9 @@ use sms_core::commit::LedgerWrites;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ApiKeyId};
 use sms_core::page::{Page, PageRequest};
-use sms_core::store::StoreError;
+use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::Changed;
 
 use crate::SqliteStore;
 use crate::db::Db;
@@ -26,23 +31,18 @@ const ACCOUNT: &str = "id, name, status, balance, quiet_start, quiet_end, track_
 const KEY: &str = "id, account, mode, name, hash, last_four, created_at, last_used_at, revoked_at";
 
 #[async_trait]
-impl AccountStore for SqliteStore {
-    async fn account_create(
-        &self,
-        new: NewAccount,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Account>, StoreError> {
-        let NewAccount { account, opening } = new;
-        self.once("creating an account", claim, move |db| {
-            insert(db, &account)?;
-            db.book(LedgerWrites::of(account.id, opening.clone(), account.balance))?;
-            Ok(Ok(account.clone()))
-        })
-        .await
-    }
-
+impl ReadsAccounts for SqliteStore {
     async fn account_get(&self, account: AccountId) -> Result<Option<Account>, StoreError> {
         self.look("reading an account", move |db| db.account(account)).await
+    }
+
+    async fn accounts_among(&self, ids: &[AccountId]) -> Result<Vec<Account>, StoreError> {
+        let ids: BTreeSet<AccountId> = ids.iter().copied().collect();
+        self.look("reading accounts", move |db| {
+            let found: SqlResult<Vec<_>> = ids.into_iter().map(|id| db.account(id)).collect();
+            Ok(found?.into_iter().flatten().collect())
+        })
+        .await
     }
 
     async fn account_settings(&self, account: AccountId) -> Result<Option<Settings>, StoreError> {
@@ -60,18 +60,36 @@ impl AccountStore for SqliteStore {
         });
         Ok(Page::of(rows.await?, page.limit, |account: &Account| account.id))
     }
+}
+
+#[async_trait]
+impl AccountStore for SqliteStore {
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError> {
+        let NewAccount { account, opening } = new;
+        self.once("creating an account", claim, move |db| {
+            insert(db, &account)?;
+            db.book(LedgerWrites::of(account.id, opening.clone(), account.balance))?;
+            Ok(Ok(account.clone()))
+        })
+        .await
+    }
 
     async fn account_update(
         &self,
         id: AccountId,
         change: AccountChange,
         at: Timestamp,
-    ) -> Result<Option<Account>, StoreError> {
-        self.write("changing an account", move |db| {
-            let Some(before) = db.account(id)? else { return Ok(None) };
-            let after = change.clone().apply(before, at);
-            update(db, &after)?;
-            Ok(Some(after))
+    ) -> Result<Option<Account>, CommitError<Changed>> {
+        self.decide("changing an account", move |db| {
+            let Some(before) = db.account(id)? else { return Ok(Ok(None)) };
+            match change.clone().apply(before, at) {
+                Ok(after) => update(db, &after).map(|()| Ok(Some(after))),
+                Err(changed) => Ok(Err(CommitError::Refused(changed))),
+            }
         })
         .await
     }
@@ -210,27 +228,7 @@ fn status_code(status: AccountStatus) -> i64 {
 }
 
 #[async_trait]
-impl ApiKeyStore for SqliteStore {
-    async fn api_key_create(
-        &self,
-        key: KeyRecord,
-        claim: Option<&Claim>,
-    ) -> Result<Once<KeyCreated>, StoreError> {
-        let claim = claim.cloned();
-        self.write("creating an API key", move |db| {
-            if let Some(earlier) = db.earlier(claim.as_ref())? {
-                return Ok(Once::Earlier(earlier));
-            }
-            let Some(account) = db.account_no(key.account)? else {
-                return Ok(Once::Done(KeyCreated::NoSuchAccount));
-            };
-            insert_key(db, account, &key)?;
-            db.remember(claim.as_ref(), &key)?;
-            Ok(Once::Done(KeyCreated::Created))
-        })
-        .await
-    }
-
+impl ReadsApiKeys for SqliteStore {
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {
         let query = format!("SELECT {KEY} FROM api_key WHERE account = ?1 ORDER BY id DESC");
         self.read("listing API keys", move |db| {
@@ -249,6 +247,29 @@ impl ApiKeyStore for SqliteStore {
                 [hash.as_bytes()],
                 |c| key(db, c),
             )
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for SqliteStore {
+    async fn api_key_create(
+        &self,
+        key: KeyRecord,
+        claim: Option<&Claim>,
+    ) -> Result<Once<KeyCreated>, StoreError> {
+        let claim = claim.cloned();
+        self.write("creating an API key", move |db| {
+            if let Some(earlier) = db.earlier(claim.as_ref())? {
+                return Ok(Once::Earlier(earlier));
+            }
+            let Some(account) = db.account_no(key.account)? else {
+                return Ok(Once::Done(KeyCreated::NoSuchAccount));
+            };
+            insert_key(db, account, &key)?;
+            db.remember(claim.as_ref(), &key)?;
+            Ok(Once::Done(KeyCreated::Created))
         })
         .await
     }

@@ -9,6 +9,7 @@ use sms_core::contact::{Contact, ContactFields, Details};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::phone::E164;
+use sms_core::version::{Changed, IfVersion, Versioned};
 
 use crate::db::Db;
 use crate::error::SqlResult;
@@ -344,5 +345,20 @@ pub(crate) fn of_account<T: Default>(
     match db.account_no(account)? {
         Some(no) => read(no),
         None => Ok(T::default()),
+    }
+}
+
+impl Db {
+    /// Checks what is about to be removed, which is read only if a version of it is asked for. What
+    /// does not exist passes.
+    pub(crate) fn check_removal<T: Versioned>(
+        &self,
+        if_version: &IfVersion,
+        read: impl FnOnce(&Self) -> SqlResult<Option<T>>,
+    ) -> SqlResult<Result<(), Changed>> {
+        if if_version.is_any() {
+            return Ok(Ok(()));
+        }
+        Ok(read(self)?.map_or(Ok(()), |found| if_version.check(&found)))
     }
 }

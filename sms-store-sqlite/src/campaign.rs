@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
-use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::store::{CampaignStore, ReadsCampaigns};
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::Changes;
 use sms_core::idempotency::{Claim, Once};
@@ -13,6 +13,7 @@ use sms_core::message::MessageStatus;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::IfVersion;
 
 use crate::SqliteStore;
 use crate::campaign_row::{campaign, campaign_columns};
@@ -25,19 +26,7 @@ use crate::page::{before, limit_of};
 use crate::row::{id, size, status, time};
 
 #[async_trait]
-impl CampaignStore for SqliteStore {
-    async fn campaign_create(
-        &self,
-        draft: Campaign,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Campaign>, StoreError> {
-        self.once("creating a campaign", claim, move |db| {
-            db.put_campaign(&draft)?;
-            Ok(Ok(draft.clone()))
-        })
-        .await
-    }
-
+impl ReadsCampaigns for SqliteStore {
     async fn campaign_get(
         &self,
         account: AccountId,
@@ -66,6 +55,37 @@ impl CampaignStore for SqliteStore {
         Ok(Page::of(rows.await?, page.limit, |campaign: &Campaign| campaign.id))
     }
 
+    async fn campaigns_unswept(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
+        self.read("looking for cancelled campaigns", move |db| {
+            db.all(
+                "SELECT account, id FROM campaign INDEXED BY campaign_unswept
+                 WHERE is_unswept AND cancelled_at < ?1 ORDER BY cancelled_at LIMIT ?2",
+                [time(before), size(limit)],
+                |c| Ok((db.account_id(c.get()?)?, c.id()?)),
+            )
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl CampaignStore for SqliteStore {
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError> {
+        self.once("creating a campaign", claim, move |db| {
+            db.put_campaign(&draft)?;
+            Ok(Ok(draft.clone()))
+        })
+        .await
+    }
+
     async fn campaign_update(
         &self,
         account: AccountId,
@@ -89,9 +109,10 @@ impl CampaignStore for SqliteStore {
         &self,
         account: AccountId,
         of: CampaignId,
+        if_version: IfVersion,
     ) -> Result<(), CommitError<EditRefused>> {
         self.decide("deleting a campaign", move |db| {
-            if let Err(refused) = editable(db.campaign(account, of)?) {
+            if let Err(refused) = editable(db.campaign(account, of)?, &if_version) {
                 return Ok(Err(CommitError::Refused(refused)));
             }
             let no = db.known_account(account)?;
@@ -128,27 +149,6 @@ impl CampaignStore for SqliteStore {
     async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError> {
         let size = Size::Small(plan.limit.min(500));
         self.write_sized("sweeping a campaign", size, move |db| sweep(db, plan.clone())).await
-    }
-
-    async fn campaigns_unswept(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
-        self.read("looking for cancelled campaigns", move |db| {
-            db.all(
-                "SELECT account, id FROM campaign INDEXED BY campaign_unswept
-                 WHERE is_unswept AND cancelled_at < ?1 ORDER BY cancelled_at LIMIT ?2",
-                [time(before), size(limit)],
-                |c| Ok((db.account_id(c.get()?)?, c.id()?)),
-            )
-        })
-        .await
-    }
-
-    async fn campaign_counts_tidy(&self, _limit: usize) -> Result<usize, StoreError> {
-        // Commits add to the counts at once.
-        Ok(0)
     }
 }
 

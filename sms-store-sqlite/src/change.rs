@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 use sms_core::campaign::counts::CountDelta;
+use sms_core::change::Contacted;
 use sms_core::commit::{ChangeWrites, Raised};
 use sms_core::ids::AccountId;
-use sms_core::message::change::Contacted;
 use sms_core::webhook::delivery::deliveries;
 
 use crate::db::Db;

@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::contact::Contact;
-use sms_core::conversation::store::ConversationStore;
+use sms_core::contact::filter::ContactSearch;
+use sms_core::conversation::store::{ConversationStore, ReadsConversations};
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs, ReadState};
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{LOOKED_AT, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -16,14 +17,14 @@ use crate::address_book::of_account;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::page::raw_before;
-use crate::row::{digits, id, size, time, whole};
+use crate::row::{Cols, digits, id, size, time, whole};
 use crate::stretch;
 
 /// How many conversations a filter reads at a time.
 const WALK: usize = 500;
 
 #[async_trait]
-impl ConversationStore for SqliteStore {
+impl ReadsConversations for SqliteStore {
     async fn conversation_list(
         &self,
         account: AccountId,
@@ -34,7 +35,8 @@ impl ConversationStore for SqliteStore {
         let rows = self.read("listing conversations", move |db| {
             of_account(db, account, |no| list(db, no, &filter, page))
         });
-        Ok(Page::of(rows.await?, page.limit, |one: &Conversation| one.last_message.id))
+        let (rows, end) = rows.await?;
+        Ok(Page::of_search(rows, page.limit, end, |one: &Conversation| one.last_message.id))
     }
 
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
@@ -44,7 +46,10 @@ impl ConversationStore for SqliteStore {
         })
         .await
     }
+}
 
+#[async_trait]
+impl ConversationStore for SqliteStore {
     async fn conversation_read(
         &self,
         account: AccountId,
@@ -65,19 +70,20 @@ struct Place {
     unread: u64,
 }
 
-fn list(
-    db: &Db,
-    account: i64,
-    filter: &ConversationFilter,
-    page: PageRequest,
-) -> SqlResult<Vec<Conversation>> {
+/// Conversations, and the newest message of the last one that a search looked at if it ended early.
+type Found = (Vec<Conversation>, Option<MessageId>);
+
+fn list(db: &Db, account: i64, filter: &ConversationFilter, page: PageRequest) -> SqlResult<Found> {
     let most = page.limit.get() + 1;
-    let is_searched = filter.search.is_some() || filter.state == Some(ReadState::Read);
-    let limit = if is_searched { WALK } else { most };
+    let limit = if filter.looks_through() { WALK } else { most };
     let mut before = raw_before(page);
-    let mut found = Vec::new();
+    let (mut found, mut looked_at) = (Vec::new(), 0);
     loop {
-        let places = places(db, account, filter, before, limit)?;
+        let places = match filter.search {
+            Some(ContactSearch::Number(number)) => place_of(db, account, number, before)?,
+            _ => places(db, account, filter, before, limit)?,
+        };
+        looked_at += places.len();
         let is_last = places.len() < limit;
         for Place { number, last, unread } in places {
             before = last.as_u128();
@@ -89,13 +95,27 @@ fn list(
             let contact = contact.as_ref().map(KnownAs::from);
             found.push(Conversation { number, contact, unread, last_message });
             if found.len() == most {
-                return Ok(found);
+                return Ok((found, None));
             }
         }
         if is_last {
-            return Ok(found);
+            return Ok((found, None));
+        }
+        if looked_at >= LOOKED_AT {
+            return Ok((found, Some(MessageId::from_u128(before))));
         }
     }
+}
+
+/// The conversation with this number, if its newest message is older than `before`.
+fn place_of(db: &Db, account: i64, number: E164, before: u128) -> SqlResult<Vec<Place>> {
+    let query = "SELECT number, last_id, unread FROM conversation
+         WHERE account = ?1 AND number = ?2 AND last_id < ?3";
+    db.all(query, params![account, digits(number), before.to_be_bytes()], place)
+}
+
+fn place(c: &mut Cols<'_>) -> SqlResult<Place> {
+    Ok(Place { number: c.number()?, last: c.id()?, unread: c.whole()? })
 }
 
 fn places(
@@ -115,9 +135,7 @@ fn places(
              WHERE account = ?1 AND last_id < ?2 ORDER BY last_id DESC LIMIT ?3"
         }
     };
-    db.all(query, params![account, before.to_be_bytes(), size(limit)], |c| {
-        Ok(Place { number: c.number()?, last: c.id()?, unread: c.whole()? })
-    })
+    db.all(query, params![account, before.to_be_bytes(), size(limit)], place)
 }
 
 fn read(db: &Db, account: i64, number: E164, at: Timestamp) -> SqlResult<Option<u64>> {

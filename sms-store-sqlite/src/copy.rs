@@ -9,7 +9,7 @@ use rusqlite::types::{Value as Stored, ValueRef};
 use rusqlite::{Row as StoredRow, params_from_iter};
 use sms_copy::{Column, Journal, Kind, Place, Portable, Portion, Row, Table, Value};
 use sms_core::ids::AccountId;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 
 use crate::chores::{self, Moment};
 use crate::command::Size;
@@ -310,7 +310,7 @@ fn unknown(db: &Db) -> SqlResult<Vec<String>> {
 
 #[async_trait]
 impl Portable for SqliteStore {
-    fn lists(&self) -> &dyn Store {
+    fn lists(&self) -> &dyn Reads {
         self
     }
 

@@ -5,7 +5,7 @@ use rusqlite::params;
 use sms_core::commit::{Booked, LedgerWrites};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Draft, Entry, Kind};
-use sms_core::credits::store::CreditStore;
+use sms_core::credits::store::{CreditStore, ReadsCredits};
 use sms_core::credits::{Change, Credits};
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
@@ -19,6 +19,32 @@ use crate::error::{Missing, SqlResult};
 use crate::known::Standing;
 use crate::page::limit_of;
 use crate::row::{Cols, amount, id, maybe_id, time, whole};
+
+#[async_trait]
+impl ReadsCredits for SqliteStore {
+    async fn ledger_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Entry>, StoreError> {
+        let end = page.after.map_or(u64::MAX, Cursor::position);
+        let rows = self.read("listing a ledger", move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
+            db.all(
+                "SELECT seq, id, kind, batch_id, message_id, campaign_id, number_id, rent_due_at,
+                     amount, balance_after, note, created_at
+                 FROM ledger_entry WHERE account = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
+                params![no, whole(end), limit_of(page)],
+                |c| Ok((c.whole()?, entry(c)?)),
+            )
+        });
+        let mut rows = rows.await?;
+        let more = rows.len() > page.limit.get();
+        rows.truncate(page.limit.get());
+        let next = rows.last().filter(|_| more).map(|(seq, _)| Cursor::after_position(*seq));
+        Ok(Page { items: rows.into_iter().map(|(_, entry)| entry).collect(), next })
+    }
+}
 
 #[async_trait]
 impl CreditStore for SqliteStore {
@@ -42,29 +68,6 @@ impl CreditStore for SqliteStore {
             }
         })
         .await
-    }
-
-    async fn ledger_list(
-        &self,
-        account: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Entry>, StoreError> {
-        let end = page.after.map_or(u64::MAX, Cursor::position);
-        let rows = self.read("listing a ledger", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
-            db.all(
-                "SELECT seq, id, kind, batch_id, message_id, campaign_id, number_id, rent_due_at,
-                     amount, balance_after, note, created_at
-                 FROM ledger_entry WHERE account = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
-                params![no, whole(end), limit_of(page)],
-                |c| Ok((c.whole()?, entry(c)?)),
-            )
-        });
-        let mut rows = rows.await?;
-        let more = rows.len() > page.limit.get();
-        rows.truncate(page.limit.get());
-        let next = rows.last().filter(|_| more).map(|(seq, _)| Cursor::after_position(*seq));
-        Ok(Page { items: rows.into_iter().map(|(_, entry)| entry).collect(), next })
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use rusqlite::{CachedStatement, Connection, Params, params};
 use sms_core::credits::Credits;
 use sms_core::ids::AccountId;
-use sms_core::statistics::{Counted, Counts, Span};
+use sms_core::statistics::span::Span;
+use sms_core::statistics::{Counted, Counts};
 use sms_core::time::Timestamp;
 
 use crate::error::{Missing, SqlResult};

@@ -20,6 +20,7 @@ use crate::SqliteStore;
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
+use crate::receipt::Former;
 use crate::row::{Cols, digits, id, receipt, size, time};
 
 #[async_trait]
@@ -45,10 +46,6 @@ impl DispatchStore for SqliteStore {
         self.write("extending a lease", move |db| db.renew(token, until)).await
     }
 
-    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.look("looking for the next message", Db::queue_next).await
-    }
-
     async fn follow_ups_due(
         &self,
         at: Timestamp,
@@ -65,8 +62,14 @@ impl DispatchStore for SqliteStore {
         })
         .await
     }
+}
 
-    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.look("looking for the next message", Db::queue_next).await
+    }
+
+    pub(crate) async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
         self.look("looking for the next follow-up", |db| {
             db.one("SELECT due_at FROM follow_up ORDER BY due_at LIMIT 1", [], |c| c.at())
         })
@@ -148,22 +151,30 @@ fn record(db: &Db, plans: Vec<OutcomePlan>) -> SqlResult<Vec<OutcomeRecorded>> {
     let mut all = Vec::with_capacity(plans.len());
     let mut raised = Vec::new();
     for mut plan in plans {
-        let mut outcomes = Outcomes::new(db.early_reports(plan.parts())?);
         let entry = db.queued(plan.message)?;
         let message = match &entry {
             Some(entry) => queued_message(db, &plan, entry)?,
             None => None,
         };
+        let former = match &message {
+            Some(message) => db.former(plan.parts(), message)?,
+            None => Former::default(),
+        };
+        let mut outcomes = Outcomes::new(former.early);
         outcomes.settle(&mut plan, message.as_ref().zip(entry.as_ref()));
-        let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
+        let (writes, recorded) = outcomes.finish();
+        let OutcomeWrites { queue, follow_ups, parts, beside, changes } = writes;
         for entry in &queue {
             db.replace_entry(entry)?;
         }
         for follow_up in &follow_ups {
             insert_follow_up(db, follow_up)?;
         }
-        for part in &parts {
-            db.keep_part(part)?;
+        if !parts.is_empty() {
+            for part in former.segments.iter().chain(&parts) {
+                db.keep_part(part)?;
+            }
+            db.keep_beside(&beside)?;
         }
         db.write_but_events(changes, &mut raised)?;
         all.extend(recorded);

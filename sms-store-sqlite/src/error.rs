@@ -1,5 +1,6 @@
 //! What can go wrong, and how callers see it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
@@ -60,6 +61,9 @@ pub enum OpenError {
         /// What SQLite reports.
         finding: String,
     },
+    /// The program contains a SQLite that the store cannot use.
+    #[error("{0}")]
+    UnfitSqlite(String),
     /// SQLite failed.
     #[error("SQLite could not open {}: {source}", .path.display())]
     Sqlite {
@@ -70,6 +74,104 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
 }
+
+/// A copy could not be made or restored, or the file could not be checked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MaintenanceError {
+    /// There is no file.
+    #[error("{} does not exist", .0.display())]
+    Missing(PathBuf),
+    /// Another file has the name now, or none has.
+    #[error(
+        "{} was moved, replaced or deleted: put the file back that belongs there, or restart the \
+         server, and try again", .0.display()
+    )]
+    Moved(PathBuf),
+    /// The copy would replace a file.
+    #[error("{} exists already: name another file, or move it away", .0.display())]
+    Exists(PathBuf),
+    /// Another program writes the same copy.
+    #[error("{} is being written by another program: wait until it has ended", .0.display())]
+    UnderWay(PathBuf),
+    /// A backup without the seal with which a whole one ends.
+    #[error(
+        "{} is no whole backup: `sms-server backup` did not finish it, or an earlier version or \
+         another program wrote it; use another backup, or see docs/stores.md", .0.display()
+    )]
+    NotWhole(PathBuf),
+    /// A backup that has changed since it was written, or was written from a damaged file.
+    #[error("{} is damaged ({finding}): use another backup", .path.display())]
+    DamagedBackup {
+        /// The backup.
+        path: PathBuf,
+        /// What is wrong.
+        finding: String,
+    },
+    /// A backup that breaks rules of the platform.
+    #[error("{} is not in order, so it was not restored: {}", .path.display(), listed(.findings))]
+    NotInOrder {
+        /// The backup.
+        path: PathBuf,
+        /// What is wrong.
+        findings: Vec<Finding>,
+    },
+    /// A file could not be read or written.
+    #[error("{} could not be read or written: {source}", .path.display())]
+    Files {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// SQLite failed.
+    #[error("SQLite failed: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The thread that did the work is gone.
+    #[error("the work was interrupted")]
+    Interrupted,
+}
+
+/// Something in the file that must not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// SQLite reports damage.
+    Damage(String),
+    /// So many rows break a rule of the platform.
+    Broken {
+        /// The rule.
+        rule: &'static str,
+        /// How many rows break it.
+        rows: u32,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damage(report) => write!(f, "the file is damaged: {report}"),
+            Self::Broken { rule, rows } => write!(f, "{rows} rows break the rule: {rule}"),
+        }
+    }
+}
+
+fn listed(findings: &[Finding]) -> String {
+    findings.iter().fold(String::new(), |all, finding| all + "\n" + &finding.to_string())
+}
+
+/// The file that a store has open is no longer at its place. The message names no path, so that
+/// it can be shown to anyone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the file of the store was moved, replaced or deleted, so nothing is written to it: put it \
+     back, or stop the server and restore a backup"
+)]
+#[non_exhaustive]
+pub struct FileMoved;
 
 /// The cause of an error that several commands of one commit share.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -86,6 +188,9 @@ pub(crate) enum Trouble {
          with `sqlite3 .recover`"
     )]
     Damaged(String),
+    /// The file is not at its place, so the next start would not find what is written to it.
+    #[error(transparent)]
+    Moved(#[from] FileMoved),
     /// The file can no longer be trusted; the program has to open it again.
     #[error("the store stopped after a failed write ({0}): restart the program")]
     Down(String),
@@ -116,6 +221,7 @@ impl Trouble {
     pub(crate) fn during(self, doing: &'static str) -> StoreError {
         match self {
             Self::Lasting(_) => StoreError::Internal { doing, source: Some(Box::new(self)) },
+            Self::Moved(moved) => StoreError::Unavailable { doing, source: Some(Box::new(moved)) },
             Self::Passing(_) | Self::Damaged(_) | Self::Down(_) => {
                 StoreError::Unavailable { doing, source: Some(Box::new(self)) }
             }
@@ -136,5 +242,28 @@ pub(crate) struct Missing(pub(crate) &'static str);
 impl Missing {
     pub(crate) fn error(what: &'static str) -> rusqlite::Error {
         rusqlite::Error::ToSqlConversionFailure(Box::new(Self(what)))
+    }
+}
+
+/// The same error for each of so many commands.
+pub(crate) fn all_failed<T, E: From<StoreError>>(
+    count: usize,
+    error: &StoreError,
+) -> Vec<Result<T, E>> {
+    (0..count).map(|_| Err(E::from(again(error)))).collect()
+}
+
+/// The error once more, with its cause as text.
+fn again(error: &StoreError) -> StoreError {
+    let cause = |source: &Option<Box<dyn std::error::Error + Send + Sync>>| {
+        source.as_ref().map(|source| source.to_string().into())
+    };
+    match error {
+        StoreError::Unavailable { doing, source } => {
+            StoreError::Unavailable { doing, source: cause(source) }
+        }
+        StoreError::Internal { doing, source } => {
+            StoreError::Internal { doing, source: cause(source) }
+        }
     }
 }

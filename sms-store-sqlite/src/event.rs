@@ -11,7 +11,7 @@ use sms_core::event::log::{
 };
 use sms_core::event::position::Position;
 use sms_core::event::row::{EventRow, ROW_EVENTS, ROW_MILLIS, rows};
-use sms_core::event::store::EventStore;
+use sms_core::event::store::ReadsEvents;
 use sms_core::ids::{AccountId, EventId};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -26,7 +26,7 @@ use crate::row::{Cols, id, size, whole};
 const LOOKED_AT: i64 = 5_000;
 
 #[async_trait]
-impl EventStore for SqliteStore {
+impl ReadsEvents for SqliteStore {
     async fn event_list(
         &self,
         account: AccountId,
@@ -77,8 +77,14 @@ impl EventStore for SqliteStore {
         })
         .await
     }
+}
 
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn events_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         self.write("removing old events", move |db| {
             let removed = db.run(
                 "DELETE FROM event WHERE no IN (

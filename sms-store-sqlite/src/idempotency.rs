@@ -7,7 +7,7 @@ use sms_core::idempotency::{
     Answer, Claim, Earlier, Fingerprint, IdempotencyKey, Kept, Once, Owner,
 };
 use sms_core::sending::idempotency::{EarlierSend, KeyUse};
-use sms_core::sending::{Rejection, RejectionReason};
+use sms_core::sending::{FieldGaps, Rejection, RejectionReason};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
@@ -16,8 +16,13 @@ use crate::db::Db;
 use crate::error::SqlResult;
 use crate::row::{Cols, amount, id, size, time};
 
-const FIND: &str = "SELECT fingerprint, accepted_at, answer, batch_id, rejected, credits, balance
+const FIND: &str =
+    "SELECT fingerprint, accepted_at, answer, batch_id, rejected, gaps, credits, balance
      FROM idempotency_key WHERE account = ?1 AND key = ?2";
+
+/// How many keys may stand before older ones. Keys stand in the order of their commits, which is
+/// not quite that of their acceptance, and not at all when a clock was put back.
+const NOT_IN_ORDER: usize = 1_000;
 
 /// What is remembered under a key.
 pub(crate) enum Remembered {
@@ -146,13 +151,14 @@ impl Db {
         key: &IdempotencyKey,
         earlier: &EarlierSend,
     ) -> SqlResult<()> {
-        let EarlierSend { fingerprint, batch, rejected, credits, balance, accepted_at } = earlier;
+        let EarlierSend { fingerprint, batch, rejected, gaps, credits, balance, accepted_at } =
+            earlier;
         let rejected = rejected.iter().map(|one| (one.to.as_str(), one.reason.as_str()));
         let rejected = serde_json::to_string(&rejected.collect::<Vec<_>>()).unwrap_or_default();
         self.run(
             "INSERT OR REPLACE INTO idempotency_key (account, key, fingerprint, accepted_at,
-                 batch_id, rejected, credits, balance)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 batch_id, rejected, gaps, credits, balance)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 account,
                 key.as_str(),
@@ -160,6 +166,7 @@ impl Db {
                 time(*accepted_at),
                 id(*batch),
                 rejected,
+                gaps.to_stored().map(|gaps| gaps.to_string()),
                 amount(*credits),
                 amount(*balance)
             ],
@@ -180,11 +187,16 @@ fn remembered(c: &mut Cols<'_>) -> SqlResult<Remembered> {
             fingerprint,
             batch: c.id()?,
             rejected: c.map(|text: String| rejected(&text))?,
+            gaps: c.map(|text: Option<String>| gaps(text.as_deref()))?,
             credits: c.credits()?,
             balance: c.credits()?,
             accepted_at,
         }),
     })
+}
+
+fn gaps(text: Option<&str>) -> Option<FieldGaps> {
+    FieldGaps::from_stored(text.map(serde_json::from_str).transpose().ok()?)
 }
 
 fn rejected(text: &str) -> Option<Vec<Rejection>> {
@@ -208,14 +220,21 @@ impl IdempotencyStore for SqliteStore {
         let found = self.look(doing, move |db| db.remembered(owner, &key)).await?;
         Ok(found.map(Remembered::earlier).filter(|earlier| earlier.is_kept(at)))
     }
+}
 
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn idempotency_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         self.write("tidying idempotency keys", move |db| {
             let removed = db.run(
-                "DELETE FROM idempotency_key WHERE (account, key) IN (
-                     SELECT account, key FROM idempotency_key WHERE accepted_at < ?1
-                     ORDER BY accepted_at LIMIT ?2)",
-                params![time(before), size(limit)],
+                "DELETE FROM idempotency_key WHERE rowid IN (
+                     SELECT rowid FROM
+                         (SELECT rowid, accepted_at FROM idempotency_key ORDER BY rowid LIMIT ?3)
+                     WHERE accepted_at < ?1 LIMIT ?2)",
+                params![time(before), size(limit), size(limit.saturating_add(NOT_IN_ORDER))],
             )?;
             Ok(db.note_tidied(removed))
         })

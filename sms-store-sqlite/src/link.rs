@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::commit::{ClickWrites, Clicks};
 use sms_core::ids::{AccountId, LinkId};
-use sms_core::link::store::LinkStore;
-use sms_core::link::{CampaignClicks, ClickPlan, Link, LinkCode, LinkFilter};
+use sms_core::link::click::{CampaignClicks, ClickPlan};
+use sms_core::link::store::{LinkStore, LinkWanted, ReadsLinks};
+use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 
@@ -13,10 +14,9 @@ use crate::SqliteStore;
 use crate::address_book::of_account;
 use crate::command::Size;
 use crate::db::Db;
-use crate::error::SqlResult;
+use crate::error::{SqlResult, all_failed};
 use crate::page::{before, limit_of};
 use crate::row::{Cols, digits, id, maybe_id, maybe_time, whole};
-use crate::sending::all_failed;
 
 /// Leaves out the links of launches under way.
 macro_rules! visible {
@@ -35,15 +35,12 @@ macro_rules! select_links {
 }
 
 #[async_trait]
-impl LinkStore for SqliteStore {
-    async fn link_get(&self, account: AccountId, of: LinkId) -> Result<Option<Link>, StoreError> {
-        self.look("reading a link", move |db| {
-            of_account(db, account, |no| {
-                let query = concat!(select_links!(), "WHERE account = ?1 AND id = ?2");
-                db.one(query, params![no, id(of)], |c| link(db, c))
-            })
-        })
-        .await
+impl ReadsLinks for SqliteStore {
+    async fn link_get(&self, wanted: LinkWanted) -> Result<Option<Link>, StoreError> {
+        match wanted {
+            LinkWanted::Id(account, id) => self.link_by_id(account, id).await,
+            LinkWanted::Code(code) => self.link_by_code(code).await,
+        }
     }
 
     async fn link_list(
@@ -57,11 +54,10 @@ impl LinkStore for SqliteStore {
         });
         Ok(Page::of(rows.await?, page.limit, |link: &Link| link.id))
     }
+}
 
-    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
-        self.look("finding a link", move |db| by_code(db, code)).await
-    }
-
+#[async_trait]
+impl LinkStore for SqliteStore {
     async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
         let count = plans.len();
         let clicked = self.write_sized("counting clicks", Size::Small(count), move |db| {
@@ -71,6 +67,22 @@ impl LinkStore for SqliteStore {
             Ok(clicked) => clicked.into_iter().map(Ok).collect(),
             Err(error) => all_failed(count, &error),
         }
+    }
+}
+
+impl SqliteStore {
+    async fn link_by_id(&self, account: AccountId, of: LinkId) -> Result<Option<Link>, StoreError> {
+        self.look("reading a link", move |db| {
+            of_account(db, account, |no| {
+                let query = concat!(select_links!(), "WHERE account = ?1 AND id = ?2");
+                db.one(query, params![no, id(of)], |c| link(db, c))
+            })
+        })
+        .await
+    }
+
+    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
+        self.look("finding a link", move |db| by_code(db, code)).await
     }
 }
 

@@ -1,11 +1,11 @@
 //! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
+use sms_core::change::cancel::{CancelPlan, CancelRefused};
+use sms_core::change::store::{MessageStore, ReadsMessages};
 use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::filter::Search;
-use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
@@ -18,7 +18,7 @@ use crate::row::id;
 use crate::{search, stretch};
 
 #[async_trait]
-impl MessageStore for SqliteStore {
+impl ReadsMessages for SqliteStore {
     async fn message_get(
         &self,
         account: AccountId,
@@ -46,20 +46,27 @@ impl MessageStore for SqliteStore {
     ) -> Result<Page<Message>, StoreError> {
         let filter = filter.clone();
         let rows = self.read("listing messages", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
+            let Some(no) = db.account_no(account)? else { return Ok(Default::default()) };
             if filter.is_contradiction() {
-                return Ok(Vec::new());
+                return Ok(Default::default());
             }
             let window = Window::of(&filter, page);
             match &filter.search {
                 Some(Search::Words(words)) => search::find(db, no, &filter, words, window),
-                Some(Search::Number(number)) => stretch::list(db, no, *number, &filter, window),
+                Some(Search::Number(number)) => {
+                    Ok((stretch::list(db, no, *number, &filter, window)?, None))
+                }
                 None => list(db, no, &filter, window),
             }
         });
-        Ok(Page::of(rows.await?, page.limit, |message: &Message| message.id))
+        let (rows, end) = rows.await?;
+        let end = end.map(MessageId::from_u128);
+        Ok(Page::of_search(rows, page.limit, end, |message: &Message| message.id))
     }
+}
 
+#[async_trait]
+impl MessageStore for SqliteStore {
     async fn message_cancel(
         &self,
         plan: CancelPlan,
@@ -79,8 +86,14 @@ impl MessageStore for SqliteStore {
         })
         .await
     }
+}
 
-    async fn search_prepare(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn search_prepare(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         search::prepare(self, before, limit).await
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
-use sms_core::page::PageRequest;
+use sms_core::page::{LOOKED_AT, PageRequest};
 
 use crate::db::Db;
 use crate::error::SqlResult;
@@ -23,6 +23,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The part of the range that ends with this message.
+    pub(crate) fn down_to(self, end: Option<u128>) -> Self {
+        let after = end.map_or(0, |end| end.saturating_sub(1));
+        Self { after: self.after.max(after), ..self }
+    }
+
     /// The range that the filter and the cursor allow. Its limit is one more than the page holds.
     pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
         let ids = filter.ids(page);
@@ -198,8 +204,60 @@ fn queries(
     vec![finish(query)]
 }
 
-/// Messages that the filter accepts, search aside.
+/// Messages that the filter accepts, search aside, and the last message that the page looked at if
+/// it ended early.
 pub(crate) fn list(
+    db: &Db,
+    account: i64,
+    filter: &MessageFilter,
+    window: Window,
+) -> SqlResult<(Vec<Message>, Option<u128>)> {
+    let end = nth(db, account, filter, window, LOOKED_AT)?;
+    Ok((list_all(db, account, filter, window.down_to(end))?, end))
+}
+
+/// The `nth` message of the range that has to be read for the filter, if the range has others than
+/// those that the filter accepts, and so many.
+pub(crate) fn nth(
+    db: &Db,
+    account: i64,
+    filter: &MessageFilter,
+    window: Window,
+    nth: usize,
+) -> SqlResult<Option<u128>> {
+    let Some(range) = range_of(filter) else { return Ok(None) };
+    let window = Window { limit: 1, ..window };
+    let [query] = &mut queries(account, &range, window, "m.id", Staged::None)[..] else {
+        return Ok(None);
+    };
+    let _ = write!(query.text, " OFFSET {}", nth.saturating_sub(1));
+    db.one(&query.text, params_from_iter(&query.values), |c| c.raw_id())
+}
+
+/// The conditions of the filter that its index has; `None` if these are all.
+fn range_of(filter: &MessageFilter) -> Option<MessageFilter> {
+    let MessageFilter { direction, status, campaign_id, batch_id, client_ref, .. } = filter;
+    let none = MessageFilter::default();
+    let range = if batch_id.is_some() {
+        MessageFilter { batch_id: *batch_id, ..none }
+    } else if client_ref.is_some() {
+        MessageFilter { client_ref: client_ref.clone(), ..none }
+    } else if campaign_id.is_some() {
+        MessageFilter { campaign_id: *campaign_id, ..none }
+    } else {
+        // The indexes by status and by account have no others.
+        return None;
+    };
+    let conditions = [
+        direction.is_some() || status.is_some(),
+        batch_id.is_some(),
+        client_ref.is_some(),
+        campaign_id.is_some(),
+    ];
+    (conditions.into_iter().filter(|is_set| *is_set).count() > 1).then_some(range)
+}
+
+fn list_all(
     db: &Db,
     account: i64,
     filter: &MessageFilter,

@@ -1,5 +1,7 @@
 //! The operator's numbers.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::commit::LedgerWrites;
@@ -7,7 +9,7 @@ use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
-use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::number::store::{CheckedIn, NumberCreated, NumberStore, NumbersWanted, ReadsNumbers};
 use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -25,6 +27,34 @@ macro_rules! select_numbers {
         "SELECT id, phone, account, route, rental_credits, monthly_credits, rental_charged_at, \
          next_rent_at, assigned_at, checked_in_at FROM number "
     };
+}
+
+#[async_trait]
+impl ReadsNumbers for SqliteStore {
+    async fn number_list(&self, wanted: NumbersWanted) -> Result<Vec<Number>, StoreError> {
+        match wanted {
+            NumbersWanted::All => self.all_numbers().await,
+            NumbersWanted::HeldBy(account) => self.numbers_held(account).await,
+            NumbersWanted::Phone(phone) => {
+                Ok(self.number_by_phone(phone).await?.into_iter().collect())
+            }
+            NumbersWanted::UsableBy(account) => self.numbers_for(account).await,
+        }
+    }
+
+    async fn numbers_among(&self, phones: &[E164]) -> Result<BTreeSet<E164>, StoreError> {
+        let phones = phones.to_vec();
+        self.look("finding numbers", move |db| {
+            let mut ours = BTreeSet::new();
+            for phone in phones {
+                if db.number_of(phone)?.is_some() {
+                    ours.insert(phone);
+                }
+            }
+            Ok(ours)
+        })
+        .await
+    }
 }
 
 #[async_trait]
@@ -48,7 +78,74 @@ impl NumberStore for SqliteStore {
         .await
     }
 
-    async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
+    async fn number_delete(&self, of: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+        self.write("removing a number", move |db| {
+            let Some(number) = get(db, of)? else { return Ok(false) };
+            db.run("DELETE FROM number WHERE id = ?1", [id(of)])?;
+            let Release { phone, holder, at } = Release::of(&number, at);
+            db.run(
+                "INSERT OR REPLACE INTO number_release (phone, account, at) VALUES (?1, ?2, ?3)",
+                params![digits(phone), holder_no(db, holder)?, time(at)],
+            )?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn number_check_in(&self, who: CheckedIn, at: Timestamp) -> Result<usize, StoreError> {
+        match who {
+            CheckedIn::Number(id) => Ok(usize::from(self.one_checks_in(id, at).await?)),
+            CheckedIn::Routes(routes) => self.routes_check_in(routes, at).await,
+        }
+    }
+
+    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
+        self.write("charging rent", move |db| {
+            let mut plan = plan.clone();
+            let mut charged = RentsCharged::default();
+            for number in numbers_to_charge(db, &plan)? {
+                let Some(account) = number.holder.account() else { continue };
+                let Some(balance) = db.balance(account)? else { continue };
+                if let Some(verdict) = plan.settle(&number, balance) {
+                    charged.add(&verdict, plan.at);
+                    write_rent(db, account, verdict)?;
+                }
+            }
+            Ok(charged)
+        })
+        .await
+    }
+}
+
+impl SqliteStore {
+    async fn one_checks_in(&self, of: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+        self.write("recording a check-in", move |db| {
+            let update = "UPDATE number SET checked_in_at = ?2 WHERE id = ?1";
+            Ok(db.run(update, params![id(of), time(at)])? == 1)
+        })
+        .await
+    }
+
+    async fn routes_check_in(
+        &self,
+        routes: Vec<Option<RouteName>>,
+        at: Timestamp,
+    ) -> Result<usize, StoreError> {
+        self.write("recording check-ins", move |db| {
+            let distinct: std::collections::BTreeSet<_> = routes.iter().collect();
+            let mut count = 0;
+            for route in distinct {
+                count += db.run(
+                    "UPDATE number SET checked_in_at = ?2 WHERE route IS ?1",
+                    params![route.as_ref().map(RouteName::as_str), time(at)],
+                )?;
+            }
+            Ok(count)
+        })
+        .await
+    }
+
+    async fn all_numbers(&self) -> Result<Vec<Number>, StoreError> {
         self.read("listing numbers", |db| {
             db.all(concat!(select_numbers!(), "ORDER BY id DESC"), [], |c| number(db, c))
         })
@@ -71,65 +168,7 @@ impl NumberStore for SqliteStore {
         self.look("reading an account's numbers", move |db| held(db, account)).await
     }
 
-    async fn number_delete(&self, of: NumberId, at: Timestamp) -> Result<bool, StoreError> {
-        self.write("removing a number", move |db| {
-            let Some(number) = get(db, of)? else { return Ok(false) };
-            db.run("DELETE FROM number WHERE id = ?1", [id(of)])?;
-            let Release { phone, holder, at } = Release::of(&number, at);
-            db.run(
-                "INSERT OR REPLACE INTO number_release (phone, account, at) VALUES (?1, ?2, ?3)",
-                params![digits(phone), holder_no(db, holder)?, time(at)],
-            )?;
-            Ok(true)
-        })
-        .await
-    }
-
-    async fn number_check_in(&self, of: NumberId, at: Timestamp) -> Result<bool, StoreError> {
-        self.write("recording a check-in", move |db| {
-            let update = "UPDATE number SET checked_in_at = ?2 WHERE id = ?1";
-            Ok(db.run(update, params![id(of), time(at)])? == 1)
-        })
-        .await
-    }
-
-    async fn numbers_check_in(
-        &self,
-        routes: Vec<Option<RouteName>>,
-        at: Timestamp,
-    ) -> Result<usize, StoreError> {
-        self.write("recording check-ins", move |db| {
-            let distinct: std::collections::BTreeSet<_> = routes.iter().collect();
-            let mut count = 0;
-            for route in distinct {
-                count += db.run(
-                    "UPDATE number SET checked_in_at = ?2 WHERE route IS ?1",
-                    params![route.as_ref().map(RouteName::as_str), time(at)],
-                )?;
-            }
-            Ok(count)
-        })
-        .await
-    }
-
-    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
-        self.write("charging rent", move |db| {
-            let mut plan = plan.clone();
-            let mut charged = RentsCharged::default();
-            for number in numbers_to_charge(db, &plan)? {
-                let Some(account) = number.holder.account() else { continue };
-                let Some(balance) = db.balance(account)? else { continue };
-                if let Some(verdict) = plan.settle(&number, balance) {
-                    charged.add(&verdict, plan.at);
-                    write_rent(db, account, verdict)?;
-                }
-            }
-            Ok(charged)
-        })
-        .await
-    }
-
-    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub(crate) async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
         self.look("looking for the next rent", |db| {
             db.one(
                 "SELECT next_rent_at FROM number INDEXED BY number_by_rent

@@ -7,19 +7,20 @@ use rusqlite::params;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::message::filter::Search;
-use sms_core::opt_out::store::OptOutStore;
+use sms_core::opt_out::store::{OptOutStore, ReadsOptOuts};
 use sms_core::opt_out::{Added, OptOut};
 use sms_core::page::{OffsetPage, OffsetRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
 
 use crate::SqliteStore;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::row::{Cols, digits, size, time, whole};
 
 #[async_trait]
-impl OptOutStore for SqliteStore {
+impl ReadsOptOuts for SqliteStore {
     async fn opt_outs_among(
         &self,
         account: AccountId,
@@ -39,6 +40,28 @@ impl OptOutStore for SqliteStore {
         .await
     }
 
+    async fn opt_out_list(
+        &self,
+        account: AccountId,
+        search: Option<&Search>,
+        wanted: OffsetRequest,
+    ) -> Result<OffsetPage<OptOut>, StoreError> {
+        let search = search.cloned();
+        self.read("listing opt-outs", move |db| {
+            let Some(no) = db.account_no(account)? else {
+                return Ok(OffsetPage { items: Vec::new(), total: 0 });
+            };
+            match search {
+                None => list(db, no, wanted),
+                Some(search) => find(db, no, &search, wanted),
+            }
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl OptOutStore for SqliteStore {
     async fn opt_out_create(
         &self,
         account: AccountId,
@@ -62,21 +85,21 @@ impl OptOutStore for SqliteStore {
         .await
     }
 
-    async fn opt_out_list(
+    async fn opt_outs_add(
         &self,
         account: AccountId,
-        search: Option<&Search>,
-        wanted: OffsetRequest,
-    ) -> Result<OffsetPage<OptOut>, StoreError> {
-        let search = search.cloned();
-        self.read("listing opt-outs", move |db| {
-            let Some(no) = db.account_no(account)? else {
-                return Ok(OffsetPage { items: Vec::new(), total: 0 });
-            };
-            match search {
-                None => list(db, no, wanted),
-                Some(search) => find(db, no, &search, wanted),
+        opt_outs: Vec<OptOut>,
+    ) -> Result<BTreeSet<E164>, StoreError> {
+        self.write_sized("opting out", Size::Portion, move |db| {
+            let no = db.known_account(account)?;
+            let mut new = BTreeSet::new();
+            for opt_out in &opt_outs {
+                if !db.is_opted_out(no, opt_out.phone)? {
+                    db.add_opt_out(no, opt_out)?;
+                    new.insert(opt_out.phone);
+                }
             }
+            Ok(new)
         })
         .await
     }
@@ -108,24 +131,30 @@ fn find(
     search: &Search,
     wanted: OffsetRequest,
 ) -> SqlResult<OffsetPage<OptOut>> {
-    let all = match search {
-        Search::Number(number) => db.all(
+    let (query, number) = match search {
+        Search::Number(number) => (
             "SELECT phone, source, note, created_at FROM opt_out WHERE account = ?1 AND phone = ?2",
-            [account, digits(*number)],
-            read,
-        )?,
-        Search::Words(_) => db.all(
+            digits(*number),
+        ),
+        Search::Words(_) => (
             "SELECT phone, source, note, created_at FROM opt_out INDEXED BY opt_out_by_time
-             WHERE account = ?1 ORDER BY created_at DESC, phone DESC",
-            [account],
-            read,
-        )?,
+             WHERE account = ?1 AND ?2 = 0 ORDER BY created_at DESC, phone DESC",
+            0,
+        ),
     };
-    let found: Vec<OptOut> =
-        all.into_iter().filter(|opt_out| opt_out.is_found_by(search)).collect();
-    let total = found.len() as u64;
-    let offset = usize::try_from(wanted.offset).unwrap_or(usize::MAX);
-    let items = found.into_iter().skip(offset).take(wanted.limit.get()).collect();
+    let mut statement = db.prepare(query)?;
+    let mut rows = statement.query([account, number])?;
+    // Kept are those of the page alone: the account may have any number.
+    let (mut items, mut total) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let one = read(&mut Cols::of(row))?;
+        if one.is_found_by(search) {
+            total += 1;
+            if total > wanted.offset && items.len() < wanted.limit.get() {
+                items.push(one);
+            }
+        }
+    }
     Ok(OffsetPage { items, total })
 }
 

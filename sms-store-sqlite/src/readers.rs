@@ -1,5 +1,8 @@
 //! Connections that only read. They see the last commit, and never wait for the writer.
 //!
+//! The service asks for so many pages and searches of accounts at once, each account in turn
+//! (`Sms::reads_at_once`), so the queue is short.
+//!
 //! Looking up a few rows by their keys runs at once on the caller's thread, as a hop to another
 //! thread costs more than the look-up. Pages and searches run on the readers' own threads.
 
@@ -57,7 +60,10 @@ impl Readers {
         let (answer, receiver) = oneshot::channel();
         let damage = self.damage.clone();
         let job: Job = Box::new(move |db| {
-            let _ = answer.send(from_one_snapshot(db, &damage, read));
+            // Nobody waits for the answer any more.
+            if !answer.is_canceled() {
+                let _ = answer.send(from_one_snapshot(db, &damage, read));
+            }
         });
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).jobs.push_back(job);
         self.shared.arrived.notify_one();

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rusqlite::params;
-use sms_core::ids::{DeliveryId, EndpointId, EventId};
+use sms_core::ids::{AccountId, DeliveryId, EndpointId, EventId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::Endpoint;
-use sms_core::webhook::replay::{PortionPlan, PortionWrites, waits_for};
+use sms_core::webhook::replay::plan::{PortionPlan, PortionWrites, in_turn, waits_for};
 
 use crate::db::Db;
 use crate::endpoint::{endpoint, select_endpoints};
@@ -27,15 +27,20 @@ impl Db {
             [time(at)],
             |c| endpoint(self, c),
         )?;
-        due.sort_unstable_by_key(|one| (one.replay.map(|replay| replay.next_at), one.id));
-        let mut kept = Vec::new();
+        let just_now: Vec<AccountId> = self.all(
+            "SELECT account FROM endpoint INDEXED BY endpoint_by_replay
+             WHERE replay_at > ?1 AND off IS NULL",
+            [time(at)],
+            |c| self.account_id(c.get()?),
+        )?;
+        due.retain(|one| !just_now.contains(&one.account));
+        let mut ready = Vec::new();
         for endpoint in due {
-            let until = waits_for(&endpoint, at);
-            if kept.len() < limit && !self.has_due(endpoint.id, until)? {
-                kept.push(endpoint);
+            if !self.has_due(endpoint.id, waits_for(&endpoint, at))? {
+                ready.push(endpoint);
             }
         }
-        Ok(kept)
+        Ok(in_turn(ready, limit))
     }
 
     fn has_due(&self, endpoint: EndpointId, at: Timestamp) -> SqlResult<bool> {

@@ -7,37 +7,41 @@ use sms_core::ids::MessageId;
 use sms_core::message::filter::body_has;
 use sms_core::message::signature::{Signature, bits_of, has_all};
 use sms_core::message::{Message, MessageFilter};
+use sms_core::page::LOOKED_AT;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::SqliteStore;
 use crate::db::Db;
 use crate::error::SqlResult;
-use crate::message_list::{Window, list_ids_and_bodies};
+use crate::message_list::{Window, list_ids_and_bodies, nth};
 use crate::row::size;
 
 /// How many messages are read one by one before the spans are used.
 const WALK: usize = 1_000;
-/// The most messages read one by one at a time, where there are no spans yet.
-const LONGEST_WALK: usize = 16_000;
+/// How many messages a span counts for that a search leaves out by its signature.
+const SPAN: usize = 10;
 /// The most messages of a span: a search reads them all where a signature matches.
 const MOST_MESSAGES: usize = 1_000;
 /// How many accounts one step of preparing checks.
 const MOST_ACCOUNTS: i64 = 500;
 
-/// Messages that have these words and match the rest of the filter.
+/// Messages that have these words and match the rest of the filter, and the last message that the
+/// search looked at if it ended early.
 pub(crate) fn find(
     db: &Db,
     account: i64,
     filter: &MessageFilter,
     words: &str,
     window: Window,
-) -> SqlResult<Vec<Message>> {
-    let found = Vec::new();
-    let mut search = Searcher { db, account, filter, words, window, found };
-    search.run()?;
+) -> SqlResult<(Vec<Message>, Option<u128>)> {
+    let mut search =
+        Searcher { db, account, filter, words, window, found: Vec::new(), looked_at: 0 };
+    let ended = search.run()?;
+    let end = (ended == Read::More).then_some(search.window.before);
     let ids = search.found.into_iter().map(MessageId::from_u128);
-    ids.filter_map(|id| db.message(id).transpose()).collect()
+    let found: SqlResult<_> = ids.filter_map(|id| db.message(id).transpose()).collect();
+    Ok((found?, end))
 }
 
 /// A search under way. The window narrows as it goes on.
@@ -48,10 +52,11 @@ struct Searcher<'a> {
     words: &'a str,
     window: Window,
     found: Vec<u128>,
+    looked_at: usize,
 }
 
 /// The result of reading some messages.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Read {
     /// The page is full.
     Full,
@@ -62,34 +67,39 @@ enum Read {
 }
 
 impl Searcher<'_> {
-    fn run(&mut self) -> SqlResult<()> {
+    /// [`Read::More`] if it ended early: `window.before` is the last message that it looked at.
+    fn run(&mut self) -> SqlResult<Read> {
         // Where the words are common, the newest messages fill a page; where there are few
         // messages, they are all.
-        if self.walk(self.window.after, WALK)? != Read::More {
-            return Ok(());
+        let first = self.walk(self.window.after)?;
+        if first != Read::More {
+            return Ok(first);
         }
         let newest = self.newest_span()?.max(self.window.after);
-        let mut limit = WALK;
         while self.window.before > newest {
-            match self.walk(newest, limit)? {
-                Read::Full => return Ok(()),
+            match self.walk(newest)? {
+                Read::Full => return Ok(Read::Full),
                 Read::All => break,
-                Read::More => limit = (2 * limit).min(LONGEST_WALK),
+                Read::More if self.looked_at >= LOOKED_AT => return Ok(Read::More),
+                Read::More => {}
             }
         }
         self.read_spans()
     }
 
     /// Reads messages one by one.
-    fn walk(&mut self, after: u128, limit: usize) -> SqlResult<Read> {
-        let window = Window { after, before: self.window.before, limit };
+    fn walk(&mut self, after: u128) -> SqlResult<Read> {
+        let window = Window { after, before: self.window.before, limit: WALK };
+        let end = nth(self.db, self.account, self.filter, window, WALK)?;
+        let window = window.down_to(end);
         let rows = list_ids_and_bodies(self.db, self.account, self.filter, window)?;
-        if let Some((last, _)) = rows.last() {
-            self.window.before = *last;
+        self.looked_at += WALK;
+        if let Some(last) = end.or(rows.last().map(|(last, _)| *last)) {
+            self.window.before = last;
         }
         Ok(match self.keep(&rows) {
             Read::Full => Read::Full,
-            _ if rows.len() < limit => Read::All,
+            _ if end.is_none() && rows.len() < WALK => Read::All,
             _ => Read::More,
         })
     }
@@ -115,9 +125,16 @@ impl Searcher<'_> {
     }
 
     /// Reads the messages of the spans that may have the words, newest first.
-    fn read_spans(&mut self) -> SqlResult<()> {
+    fn read_spans(&mut self) -> SqlResult<Read> {
         let bits = bits_of(self.words);
-        let mut below = u128::MAX;
+        // Spans do not overlap: the one that holds the message is the newest that may matter.
+        let holds = self.db.one(
+            "SELECT last_id FROM message_span WHERE account = ?1 AND last_id >= ?2
+             ORDER BY last_id LIMIT 1",
+            params![self.account, self.window.before.to_be_bytes()],
+            |c| c.raw_id(),
+        )?;
+        let mut below = holds.map_or(u128::MAX, |last| last.saturating_add(1));
         loop {
             let span = self.db.one(
                 "SELECT first_id, last_id, signature FROM message_span
@@ -125,22 +142,30 @@ impl Searcher<'_> {
                 params![self.account, below.to_be_bytes()],
                 |c| Ok((c.raw_id()?, c.raw_id()?, c.get::<Vec<u8>>()?)),
             )?;
-            let Some((first, last, signature)) = span else { return Ok(()) };
+            let Some((first, last, signature)) = span else { return Ok(Read::All) };
             if last <= self.window.after {
-                return Ok(());
+                return Ok(Read::All);
             }
             below = last;
-            if first >= self.window.before || !has_all(&signature, &bits) {
+            if first >= self.window.before {
                 continue;
             }
-            let window = Window {
-                after: self.window.after.max(first.saturating_sub(1)),
-                before: self.window.before.min(last.saturating_add(1)),
-                limit: MOST_MESSAGES,
-            };
-            let rows = list_ids_and_bodies(self.db, self.account, self.filter, window)?;
-            if self.keep(&rows) == Read::Full {
-                return Ok(());
+            if has_all(&signature, &bits) {
+                let window = Window {
+                    after: self.window.after.max(first.saturating_sub(1)),
+                    before: self.window.before.min(last.saturating_add(1)),
+                    limit: MOST_MESSAGES,
+                };
+                let rows = list_ids_and_bodies(self.db, self.account, self.filter, window)?;
+                if self.keep(&rows) == Read::Full {
+                    return Ok(Read::Full);
+                }
+                self.looked_at += MOST_MESSAGES;
+            }
+            self.looked_at += SPAN;
+            self.window.before = first;
+            if self.looked_at >= LOOKED_AT {
+                return Ok(Read::More);
             }
         }
     }
@@ -259,4 +284,92 @@ fn write(db: &Db, step: &Step) -> SqlResult<bool> {
         )?;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use sms_core::ids::CampaignId;
+    use sms_core::message::MessageStatus;
+    use sms_core::page::{Cursor, PageRequest};
+
+    use super::*;
+    use crate::message_list::list;
+    use crate::open::{MIGRATIONS, in_memory};
+
+    /// So many messages of a campaign, with ids from 1; some have the word.
+    fn with_messages(count: u128, with_word: &[u128]) -> Db {
+        let connection = in_memory(&MIGRATIONS);
+        let account = "INSERT INTO account (no, id, name, status, balance, ledger_seq, quiet_start,
+                 quiet_end, track_links, opt_out_line, opt_out_line_sender, created_at, updated_at)
+             VALUES (1, ?1, 'Bistro', 0, 0, 0, 0, 0, 0, '', '', 0, 0)";
+        connection.execute(account, [1_u128.to_be_bytes()]).unwrap();
+        let insert = "INSERT INTO message (id, account, direction, status, to_number, from_number,
+                 contact_number, body, encoding, segments, credits, route, mode, timeline,
+                 campaign_id)
+             VALUES (?1, 1, 0, ?2, 447700900001, 447700900000, 447700900001, ?3, 0, 1, 1, 'main', 0,
+                 '', ?4)";
+        let mut statement = connection.prepare(insert).unwrap();
+        let campaign = 7_u128.to_be_bytes();
+        for id in 1..=count {
+            let has_word = with_word.contains(&id);
+            let body = if has_word { "A walrus" } else { "Your table is ready" };
+            let failed = MessageStatus::Failed;
+            let status = if has_word { failed } else { MessageStatus::Sent };
+            let status = crate::row::status(status);
+            statement.execute(params![id.to_be_bytes(), status, body, campaign]).unwrap();
+        }
+        drop(statement);
+        Db::new(connection)
+    }
+
+    /// The pages that a search makes: the ids on each.
+    fn pages(db: &Db, filter: &MessageFilter, words: Option<&str>) -> Vec<Vec<u128>> {
+        let (mut pages, mut page) = (Vec::new(), PageRequest::default());
+        loop {
+            let window = Window::of(filter, page);
+            let (found, end) = match words {
+                Some(words) => find(db, 1, filter, words, window).unwrap(),
+                None => list(db, 1, filter, window).unwrap(),
+            };
+            pages.push(found.iter().map(|message| message.id.as_u128()).collect());
+            let Some(end) = end else { return pages };
+            page = page.after(Cursor::after(MessageId::from_u128(end)));
+        }
+    }
+
+    #[test]
+    fn a_search_for_words_ends_early_and_its_pages_show_every_message_once() {
+        let db = with_messages(25_000, &[3, 12_000, 24_990]);
+        let all = MessageFilter::default();
+        // One by one: ten thousand for a page.
+        let found = pages(&db, &all, Some("walrus"));
+        assert_eq!(found, [vec![24_990], vec![12_000], vec![3]]);
+        // With signatures: a span without the word counts little.
+        let mut spans = Vec::new();
+        take_in(&db, 1, u128::MAX, 25_000, &mut spans).unwrap();
+        let step = Step { number: 0, come_to: 0, gone_through: 0, spans };
+        assert!(write(&db, &step).unwrap());
+        assert_eq!(pages(&db, &all, Some("walrus")), [vec![24_990, 12_000, 3]]);
+        let every_span = pages(&db, &all, Some("table is"));
+        assert_eq!(every_span[0].len(), 26, "a page is full at once");
+        let narrow = MessageFilter {
+            campaign_id: Some(CampaignId::from_u128(7)),
+            status: Some(MessageStatus::Failed),
+            ..all
+        };
+        assert_eq!(pages(&db, &narrow, Some("walrus")).concat(), [24_990, 12_000, 3]);
+    }
+
+    #[test]
+    fn a_page_by_several_conditions_looks_at_ten_thousand_messages() {
+        let db = with_messages(25_000, &[3, 12_000, 24_990]);
+        let filter = MessageFilter {
+            campaign_id: Some(CampaignId::from_u128(7)),
+            status: Some(MessageStatus::Failed),
+            ..MessageFilter::default()
+        };
+        assert_eq!(pages(&db, &filter, None), [vec![24_990], vec![12_000], vec![3]]);
+        let whole = MessageFilter { status: None, ..filter };
+        assert_eq!(pages(&db, &whole, None)[0].len(), 26);
+    }
 }

@@ -5,10 +5,9 @@ use rusqlite::params;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::page::{Page, PageRequest};
-use sms_core::sender_name::store::SenderNameStore;
-use sms_core::sender_name::{
-    ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists, settle_request,
-};
+use sms_core::sender_name::review::{ReviewPlan, ReviewRefused};
+use sms_core::sender_name::store::{NamesWanted, ReadsSenderNames, SenderNameStore};
+use sms_core::sender_name::{ReviewStatus, SenderName, SenderNameExists, settle_request};
 use sms_core::store::{CommitError, StoreError};
 
 use crate::SqliteStore;
@@ -26,43 +25,16 @@ macro_rules! name_columns {
 }
 
 #[async_trait]
-impl SenderNameStore for SqliteStore {
-    async fn sender_name_create(
-        &self,
-        name: SenderName,
-        claim: Option<&Claim>,
-    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>> {
-        self.once("requesting a sender name", claim, move |db| {
-            if let Err(refused) = settle_request(&same_names(db, &name)?) {
-                return Ok(Err(refused));
-            }
-            put(db, &name)?;
-            Ok(Ok(name.clone()))
-        })
-        .await
-    }
-
-    async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {
-        self.read("listing sender names", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
-            db.all(concat!(name_columns!(), "WHERE account = ?1 ORDER BY id DESC"), [no], |c| {
-                name(db, c)
-            })
-        })
-        .await
-    }
-
-    async fn sender_names_approved(
+impl ReadsSenderNames for SqliteStore {
+    async fn sender_name_list(
         &self,
         account: AccountId,
+        wanted: NamesWanted,
     ) -> Result<Vec<SenderName>, StoreError> {
-        let (names, doing) = (&self.caches().sender_names, "reading approved sender names");
-        let found = self.look_cached(names, account, doing, move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(None) };
-            let query = concat!(name_columns!(), "WHERE account = ?1 AND status = ?2");
-            db.all(query, [no, code(ReviewStatus::Approved)], |c| name(db, c)).map(Some)
-        });
-        Ok(found.await?.unwrap_or_default())
+        match wanted {
+            NamesWanted::All => self.all_sender_names(account).await,
+            NamesWanted::Approved => self.approved_sender_names(account).await,
+        }
     }
 
     async fn sender_names_for_review(
@@ -88,6 +60,24 @@ impl SenderNameStore for SqliteStore {
         });
         Ok(Page::of(rows.await?, page.limit, |name: &SenderName| name.id))
     }
+}
+
+#[async_trait]
+impl SenderNameStore for SqliteStore {
+    async fn sender_name_create(
+        &self,
+        name: SenderName,
+        claim: Option<&Claim>,
+    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>> {
+        self.once("requesting a sender name", claim, move |db| {
+            if let Err(refused) = settle_request(&same_names(db, &name)?) {
+                return Ok(Err(refused));
+            }
+            put(db, &name)?;
+            Ok(Ok(name.clone()))
+        })
+        .await
+    }
 
     async fn sender_name_review(
         &self,
@@ -109,6 +99,31 @@ impl SenderNameStore for SqliteStore {
             }
         })
         .await
+    }
+}
+
+impl SqliteStore {
+    async fn all_sender_names(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {
+        self.read("listing sender names", move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
+            db.all(concat!(name_columns!(), "WHERE account = ?1 ORDER BY id DESC"), [no], |c| {
+                name(db, c)
+            })
+        })
+        .await
+    }
+
+    async fn approved_sender_names(
+        &self,
+        account: AccountId,
+    ) -> Result<Vec<SenderName>, StoreError> {
+        let (names, doing) = (&self.caches().sender_names, "reading approved sender names");
+        let found = self.look_cached(names, account, doing, move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(None) };
+            let query = concat!(name_columns!(), "WHERE account = ?1 AND status = ?2");
+            db.all(query, [no, code(ReviewStatus::Approved)], |c| name(db, c)).map(Some)
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 }
 

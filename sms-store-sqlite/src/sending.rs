@@ -24,7 +24,7 @@ use crate::SqliteStore;
 use crate::command::Size;
 use crate::db::Db;
 use crate::dispatch::standing_of_name;
-use crate::error::SqlResult;
+use crate::error::{SqlResult, all_failed};
 use crate::idempotency::Remembered;
 use crate::known::Standing;
 use crate::row::{digits, id, size, time};
@@ -91,8 +91,14 @@ impl SendingStore for SqliteStore {
         })
         .await
     }
+}
 
-    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn test_sends_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         self.write("tidying test sends", move |db| {
             let removed = db.run(
                 "DELETE FROM test_send WHERE no IN (
@@ -102,29 +108,6 @@ impl SendingStore for SqliteStore {
             Ok(db.note_tidied(removed))
         })
         .await
-    }
-}
-
-/// The same error for each of so many commands.
-pub(crate) fn all_failed<T, E: From<StoreError>>(
-    count: usize,
-    error: &StoreError,
-) -> Vec<Result<T, E>> {
-    (0..count).map(|_| Err(E::from(again(error)))).collect()
-}
-
-/// The error once more, with its cause as text.
-fn again(error: &StoreError) -> StoreError {
-    let cause = |source: &Option<Box<dyn std::error::Error + Send + Sync>>| {
-        source.as_ref().map(|source| source.to_string().into())
-    };
-    match error {
-        StoreError::Unavailable { doing, source } => {
-            StoreError::Unavailable { doing, source: cause(source) }
-        }
-        StoreError::Internal { doing, source } => {
-            StoreError::Internal { doing, source: cause(source) }
-        }
     }
 }
 

@@ -55,8 +55,14 @@ impl SessionStore for SqliteStore {
         })
         .await
     }
+}
 
-    async fn sessions_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn sessions_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         self.write("removing sessions that are over", move |db| {
             db.run(
                 "DELETE FROM session WHERE hash IN (

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
-use sms_core::statistics::store::StatisticsStore;
-use sms_core::statistics::{Counted, Counts, Period, Piece};
+use sms_core::statistics::span::Piece;
+use sms_core::statistics::store::ReadsStatistics;
+use sms_core::statistics::{Counted, Counts, Period};
 use sms_core::store::StoreError;
 
 use crate::SqliteStore;
@@ -12,7 +13,7 @@ use crate::error::SqlResult;
 use crate::row::time;
 
 #[async_trait]
-impl StatisticsStore for SqliteStore {
+impl ReadsStatistics for SqliteStore {
     async fn statistics_within(
         &self,
         account: AccountId,
@@ -26,11 +27,6 @@ impl StatisticsStore for SqliteStore {
             periods.iter().map(|period| within(db, no, *period)).collect()
         })
         .await
-    }
-
-    async fn statistics_fold(&self, _: usize) -> Result<usize, StoreError> {
-        // Commits add to the totals at once, so nothing is left to fold.
-        Ok(0)
     }
 }
 

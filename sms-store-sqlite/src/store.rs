@@ -1,6 +1,7 @@
 //! The store: a writer and readers of one file.
 
 use std::fmt;
+use std::fs::File;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ use crate::error::{OpenError, SqlResult, Trouble};
 use crate::known::Known;
 use crate::open::{self, Lock, Purpose};
 use crate::page_check::{Damage, PageCheck};
+use crate::place::Place;
 use crate::readers::Readers;
 use crate::settings::SqliteSettings;
 use crate::writer::{Upkeep, Writer};
@@ -37,7 +39,10 @@ struct Inner {
     readers: Readers,
     importing: Mutex<()>,
     path: PathBuf,
+    place: Place,
     settings: SqliteSettings,
+    /// As [`open::writer`] says, it outlives all connections.
+    _file: File,
     _lock: Lock,
 }
 
@@ -68,7 +73,7 @@ impl SqliteStore {
     ) -> Result<Self, OpenError> {
         let path = path.to_owned();
         let lock = open::lock(&path)?;
-        let mut writer = open::writer(&path, &settings, purpose)?;
+        let (mut writer, file) = open::writer(&path, &settings, purpose)?;
         let reader = || open::reader(&path, &settings);
         let own = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
         let spare = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
@@ -84,11 +89,13 @@ impl SqliteStore {
         caches.watch(&writer.sql).map_err(|source| open::explain(&path, source))?;
         let known = Known::watch(&writer.sql).map_err(|source| open::explain(&path, source))?;
         writer.known = Some(known);
+        let place = Place::of(&path, &writer.sql);
         let upkeep = Upkeep {
             checkpoint_pages: settings.checkpoint_pages,
             checkpoints: Arc::clone(&checkpoints),
             caches: Arc::clone(&caches),
             damage: damage.clone(),
+            place: place.clone(),
         };
         let readers = Readers::start(own, spare, damage).map_err(failed)?;
         let writer = Writer::start(writer, upkeep).map_err(failed)?;
@@ -100,7 +107,9 @@ impl SqliteStore {
             readers,
             importing: Mutex::default(),
             path,
+            place,
             settings,
+            _file: file,
             _lock: lock,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -114,6 +123,10 @@ impl SqliteStore {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.inner.place
     }
 
     pub(crate) fn caches(&self) -> &Caches {
@@ -244,7 +257,7 @@ impl fmt::Debug for SqliteStore {
 #[async_trait]
 impl Health for SqliteStore {
     async fn health_check(&self) -> Result<(), StoreError> {
-        // It writes, so that it notices a full disk.
+        // It writes, so that it notices a full disk, and a file that is not at its place.
         let write = |db: &Db| db.run("UPDATE health SET checks = checks + 1", []).map(drop);
         self.write("checking that the store takes writes", write).await
     }

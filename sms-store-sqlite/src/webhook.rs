@@ -7,27 +7,82 @@ use sms_core::ids::{AccountId, DeliveryId, EndpointId};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::version::{Changed, IfVersion};
 use sms_core::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaim, DeliveryClaimPlan, RetryPlan,
     RetryVerdict, settle_claim,
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
-use sms_core::webhook::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
+use sms_core::webhook::replay::ReplayBegun;
+use sms_core::webhook::replay::plan::{PortionPlan, ReplayPlan, ReplayRefused};
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::sealing::SecretPlace;
-use sms_core::webhook::store::WebhookStore;
+use sms_core::webhook::store::{EndpointsWanted, ReadsWebhooks, WebhookStore};
 
 use crate::SqliteStore;
 use crate::command::Size;
 use crate::db::Db;
 use crate::delivery::{delivery, select_deliveries};
 use crate::endpoint::{endpoint, select_endpoints};
-use crate::error::SqlResult;
+use crate::error::{SqlResult, all_failed};
 use crate::giving_up::{Extent, shown_since};
 use crate::page::{before, limit_of};
 use crate::row::{id, size, time};
-use crate::sending::all_failed;
+
+#[async_trait]
+impl ReadsWebhooks for SqliteStore {
+    async fn endpoint_get(
+        &self,
+        account: AccountId,
+        of: EndpointId,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        self.look("reading an endpoint", move |db| db.endpoint(account, of)).await
+    }
+
+    async fn endpoint_list(&self, wanted: EndpointsWanted) -> Result<Vec<Endpoint>, StoreError> {
+        match wanted {
+            EndpointsWanted::Of(account) => self.endpoints_of(account).await,
+            EndpointsWanted::All { after, limit } => self.endpoints_after(after, limit).await,
+            EndpointsWanted::ReplaysDue { at, limit } => self.replays_due(at, limit).await,
+        }
+    }
+
+    async fn delivery_get(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        of: DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        let doing = "reading a delivery";
+        self.look(doing, move |db| db.delivery_of(account, endpoint, of)).await
+    }
+
+    async fn delivery_list(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, StoreError> {
+        let rows = self.read("listing deliveries", move |db| {
+            if db.endpoint(account, endpoint)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let rows = db.all(
+                concat!(
+                    select_deliveries!(),
+                    "INDEXED BY delivery_by_endpoint
+                     WHERE endpoint_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+                ),
+                params![id(endpoint), before(page), limit_of(page)],
+                |c| delivery(db, c),
+            )?;
+            let off_since = db.giving_up(endpoint)?;
+            Ok(rows.into_iter().map(|delivery| shown_since(off_since, delivery)).collect())
+        });
+        Ok(Page::of(rows.await?, page.limit, |delivery: &Delivery| delivery.id))
+    }
+}
 
 #[async_trait]
 impl WebhookStore for SqliteStore {
@@ -43,38 +98,6 @@ impl WebhookStore for SqliteStore {
             }
             db.put_endpoint(&endpoint)?;
             Ok(Ok(endpoint.clone()))
-        })
-        .await
-    }
-
-    async fn endpoint_get(
-        &self,
-        account: AccountId,
-        of: EndpointId,
-    ) -> Result<Option<Endpoint>, StoreError> {
-        self.look("reading an endpoint", move |db| db.endpoint(account, of)).await
-    }
-
-    async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError> {
-        self.look("listing endpoints", move |db| {
-            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
-            db.endpoints(no)
-        })
-        .await
-    }
-
-    async fn endpoints_after(
-        &self,
-        after: Option<SecretPlace>,
-        limit: usize,
-    ) -> Result<Vec<Endpoint>, StoreError> {
-        self.read("reading endpoints", move |db| {
-            // Endpoints are few, and this is done once for a change of keys.
-            let mut all = db.all(select_endpoints!(), [], |c| endpoint(db, c))?;
-            all.retain(|endpoint| Some(endpoint.secret_place()) > after);
-            all.sort_unstable_by_key(Endpoint::secret_place);
-            all.truncate(limit);
-            Ok(all)
         })
         .await
     }
@@ -102,11 +125,14 @@ impl WebhookStore for SqliteStore {
         of: EndpointId,
         change: EndpointChange,
         at: Timestamp,
-    ) -> Result<Option<Endpoint>, StoreError> {
-        self.write("changing an endpoint", move |db| {
-            let Some(before) = db.endpoint(account, of)? else { return Ok(None) };
+    ) -> Result<Option<Endpoint>, CommitError<Changed>> {
+        self.decide("changing an endpoint", move |db| {
+            let Some(before) = db.endpoint(account, of)? else { return Ok(Ok(None)) };
             let was_on = before.power.is_on();
-            let after = change.clone().apply(before, at);
+            let after = match change.clone().apply(before, at) {
+                Ok(after) => after,
+                Err(changed) => return Ok(Err(CommitError::Refused(changed))),
+            };
             if was_on && !after.power.is_on() {
                 db.give_up_waiting(of, at)?;
             } else if after.power.is_on() {
@@ -114,7 +140,7 @@ impl WebhookStore for SqliteStore {
                 db.give_up_more(of, Extent::All)?;
             }
             db.put_endpoint(&after)?;
-            Ok(Some(after))
+            Ok(Ok(Some(after)))
         })
         .await
     }
@@ -123,15 +149,17 @@ impl WebhookStore for SqliteStore {
         &self,
         account: AccountId,
         of: EndpointId,
-    ) -> Result<bool, StoreError> {
-        self.write("deleting an endpoint", move |db| {
-            if db.endpoint(account, of)?.is_none() {
-                return Ok(false);
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
+        self.decide("deleting an endpoint", move |db| {
+            let Some(endpoint) = db.endpoint(account, of)? else { return Ok(Ok(false)) };
+            if let Err(changed) = if_version.check(&endpoint) {
+                return Ok(Err(CommitError::Refused(changed)));
             }
             db.run("DELETE FROM endpoint WHERE id = ?1", [id(of)])?;
             db.run("DELETE FROM giving_up WHERE endpoint_id = ?1", [id(of)])?;
             db.note_gone(id(of))?;
-            Ok(true)
+            Ok(Ok(true))
         })
         .await
     }
@@ -199,56 +227,51 @@ impl WebhookStore for SqliteStore {
         .await
     }
 
-    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
-        self.look("looking for replays that go on", move |db| db.replays_due(at, limit)).await
-    }
-
     async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError> {
         let size = Size::Small(plan.events.len());
         let doing = "writing a portion of a replay";
         self.write_sized(doing, size, move |db| db.replay_portion(&plan)).await
     }
+}
 
-    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
+impl SqliteStore {
+    async fn endpoints_of(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError> {
+        self.look("listing endpoints", move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(Vec::new()) };
+            db.endpoints(no)
+        })
+        .await
+    }
+
+    async fn endpoints_after(
+        &self,
+        after: Option<SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<Endpoint>, StoreError> {
+        self.read("reading endpoints", move |db| {
+            // Endpoints are few, and this is done once for a change of keys.
+            let mut all = db.all(select_endpoints!(), [], |c| endpoint(db, c))?;
+            all.retain(|endpoint| Some(endpoint.secret_place()) > after);
+            all.sort_unstable_by_key(Endpoint::secret_place);
+            all.truncate(limit);
+            Ok(all)
+        })
+        .await
+    }
+
+    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
+        self.look("looking for replays that go on", move |db| db.replays_due(at, limit)).await
+    }
+
+    pub(crate) async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
         self.look("finding when the next replay goes on", Db::replays_next).await
     }
 
-    async fn delivery_get(
+    pub(crate) async fn deliveries_tidy(
         &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        of: DeliveryId,
-    ) -> Result<Option<Delivery>, StoreError> {
-        let doing = "reading a delivery";
-        self.look(doing, move |db| db.delivery_of(account, endpoint, of)).await
-    }
-
-    async fn delivery_list(
-        &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        page: PageRequest,
-    ) -> Result<Page<Delivery>, StoreError> {
-        let rows = self.read("listing deliveries", move |db| {
-            if db.endpoint(account, endpoint)?.is_none() {
-                return Ok(Vec::new());
-            }
-            let rows = db.all(
-                concat!(
-                    select_deliveries!(),
-                    "INDEXED BY delivery_by_endpoint
-                     WHERE endpoint_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
-                ),
-                params![id(endpoint), before(page), limit_of(page)],
-                |c| delivery(db, c),
-            )?;
-            let off_since = db.giving_up(endpoint)?;
-            Ok(rows.into_iter().map(|delivery| shown_since(off_since, delivery)).collect())
-        });
-        Ok(Page::of(rows.await?, page.limit, |delivery: &Delivery| delivery.id))
-    }
-
-    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         self.write("tidying deliveries", move |db| {
             let removed = db.run(
                 "DELETE FROM delivery WHERE no IN (
@@ -261,7 +284,7 @@ impl WebhookStore for SqliteStore {
         .await
     }
 
-    async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub(crate) async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
         self.look("looking for the next delivery", next).await
     }
 }

@@ -18,6 +18,7 @@ use crate::command::Size;
 use crate::db::Db;
 use crate::error::{SqlResult, Trouble};
 use crate::page_check::Damage;
+use crate::place::Place;
 
 /// How much work shares one commit, in about the cost of a message.
 const GROUP: usize = 500;
@@ -153,12 +154,21 @@ pub(crate) struct Upkeep {
     pub(crate) checkpoints: Arc<Counted>,
     pub(crate) caches: Arc<Caches>,
     pub(crate) damage: Damage,
+    pub(crate) place: Place,
+}
+
+impl Upkeep {
+    /// Whether the file can take a commit.
+    fn check(&self) -> Result<(), Trouble> {
+        self.damage.check()?;
+        Ok(self.place.check()?)
+    }
 }
 
 /// Takes what waits, until the store is closed and nothing waits.
 fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
     while let Some(mut jobs) = next_group(shared, db.has_chores.get()) {
-        if let Err(trouble) = upkeep.damage.check() {
+        if let Err(trouble) = upkeep.check() {
             for mut job in jobs {
                 job.fail(trouble.clone());
                 job.answer();

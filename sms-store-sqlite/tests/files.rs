@@ -8,20 +8,21 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_executor::block_on;
-use sms_core::account::store::AccountStore;
+use sms_core::account::store::ReadsAccounts;
 use sms_core::campaign::CampaignInput;
 use sms_core::campaign::launch::LaunchOptions;
 use sms_core::contact::ContactInput;
 use sms_core::event::EventType;
-use sms_core::idempotency::store::IdempotencyStore;
 use sms_core::ids::EndpointId;
 use sms_core::list::ListInput;
 use sms_core::prelude::*;
 use sms_core::store::Health;
+use sms_core::upkeep::store::Upkeep;
+use sms_core::upkeep::{Chore, Due};
 use sms_core::webhook::delivery::DeliveryStatus;
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
 use sms_core::webhook::secret::Secret;
-use sms_core::webhook::store::WebhookStore;
+use sms_core::webhook::store::{ReadsWebhooks, WebhookStore};
 use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteSettings, SqliteStore};
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
@@ -322,7 +323,7 @@ fn fill(folder: &Folder, messages: u32) {
         .execute(
             "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)
              INSERT INTO unrouted
-             SELECT randomblob(16), 1, 1, hex(randomblob(500)), 0, 1, 0 FROM n",
+             SELECT randomblob(16), 1, 1, hex(randomblob(500)), 0, 1, 0, NULL FROM n",
             [messages],
         )
         .unwrap();
@@ -345,7 +346,7 @@ fn space_is_given_back_after_tidying() {
     let before = pragma(&connection, "page_count");
     assert!(before > 2_000, "{before} pages");
     let at = sms_core::time::Timestamp::from_millis(1);
-    while block_on(store.idempotency_tidy(at, 1_000)).unwrap() > 0 {}
+    while block_on(store.tidy(Chore::IdempotencyKeys { before: at }, 1_000)).unwrap() > 0 {}
     // The writer gives pages back whenever nothing else waits.
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let is_small = || {
@@ -479,7 +480,7 @@ fn waiting_deliveries_are_given_up_at_once_for_readers_and_later_on_disk() {
     assert!(left > 0, "the command did not wait for all of them");
     let page = block_on(store.delivery_list(account, id, PageRequest::default())).unwrap();
     assert!(page.items.iter().all(|one| one.status == DeliveryStatus::GivenUp));
-    assert_eq!(block_on(store.deliveries_next()).unwrap(), None);
+    assert_eq!(block_on(store.next(Due::Deliveries)).unwrap(), None);
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while waiting(&folder) > 0 {
         assert!(std::time::Instant::now() < deadline, "{} are left", waiting(&folder));

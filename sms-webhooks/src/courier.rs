@@ -1,7 +1,8 @@
 //! Claims due deliveries, attempts them and records the attempts: [`Courier`].
 //!
 //! It keeps as many attempts in flight as [`Slots`] allow, and claims no more deliveries than it
-//! has slots for. So a slow or dead endpoint never delays the deliveries of another.
+//! has slots for. So a slow or dead endpoint never delays the deliveries of another, and no account
+//! takes the slots of all.
 //!
 //! Successes are gathered for some milliseconds and recorded together. A success frees its slot at
 //! once. A failure is recorded without delay, with the successes before it, and keeps its slot
@@ -21,9 +22,11 @@ use crate::{Outcome, SlotLimits, Slots};
 
 mod gathered;
 mod pace;
+mod shares;
 
 use gathered::{Gathered, Holder};
 use pace::{Left, Pace};
+use shares::Shares;
 
 /// A successful attempt that takes longer than this counts as slow.
 const SLOW: Duration = Duration::from_secs(4);
@@ -41,6 +44,7 @@ const MOST_UNRECORDED: usize = 1_000;
 pub struct Courier {
     sms: Sms,
     slots: Slots<EndpointId>,
+    shares: Shares,
     pace: Pace,
     claim: JoinSet<ClaimEnded>,
     under_way: JoinSet<Ended>,
@@ -57,8 +61,8 @@ pub enum Progress {
     /// It claimed this many deliveries, and sends them. It claims more by itself while endpoints
     /// have more due deliveries than free slots.
     Claimed(usize),
-    /// The store failed, and nothing was claimed. It claims again when it is told to
-    /// [look](Courier::look).
+    /// The store failed, and nothing was claimed. It claims again when [`look`](Courier::look) is
+    /// called.
     NotClaimed(Error),
     /// An attempt has ended and is recorded.
     Recorded(Attempted),
@@ -93,6 +97,7 @@ impl Courier {
         Self {
             sms,
             slots: Slots::new(limits),
+            shares: Shares::of(limits.total),
             pace: Pace::default(),
             claim: JoinSet::new(),
             under_way: JoinSet::new(),
@@ -108,7 +113,7 @@ impl Courier {
         self.pace.look();
     }
 
-    /// Claims nothing more until it is told to look again.
+    /// Claims nothing more until [`look`](Self::look) is called.
     pub fn stop_claiming(&mut self) {
         self.pace.stop();
     }
@@ -124,8 +129,8 @@ impl Courier {
         tasks > 0 || self.pace.is_wanted() || !self.gathered.is_empty() || !self.told.is_empty()
     }
 
-    /// Claims, sends and records, until there is something to tell. Does not return while there is
-    /// nothing to do.
+    /// Claims, sends and records, until there is something to report. Does not return while there
+    /// is nothing to do.
     ///
     /// Dropping the future loses nothing.
     pub async fn progress(&mut self) -> Progress {
@@ -168,12 +173,10 @@ impl Courier {
     }
 
     fn room(&self) -> Room {
-        Room {
-            total: self.free(),
-            failing: self.slots.failing_free(),
-            each: self.slots.available_to_unknown(),
-            endpoints: self.slots.known().map(|(id, available)| (*id, available)).collect(),
-        }
+        let each = self.slots.available_to_unknown();
+        let mut endpoints = self.slots.known().map(|(id, available)| (*id, available)).collect();
+        self.shares.limit(&mut endpoints, each);
+        Room { total: self.free(), failing: self.slots.failing_free(), each, endpoints }
     }
 
     fn start_claim(&mut self) {
@@ -213,6 +216,7 @@ impl Courier {
         // The slots bound the claim. If the store's view of which endpoints fail differs, the
         // delivery is sent without a slot, rather than left until its lease expires.
         let _ = self.slots.take(&endpoint);
+        self.shares.take(claimed.account, endpoint);
         let sms = self.sms.clone();
         self.under_way.spawn(async move {
             let started = Instant::now();
@@ -229,18 +233,24 @@ impl Courier {
         match sent {
             Err(error) => {
                 self.slots.give_back(&endpoint);
-                self.pace.slot_freed();
+                self.freed(endpoint);
                 self.told.push_back(Progress::NotRecorded(error));
             }
             Ok(plan) if plan.result.is_ok() => {
                 let slow = took > SLOW;
                 let outcome = if slow { Outcome::Slow } else { Outcome::Delivered };
                 self.slots.finished(&endpoint, outcome);
-                self.pace.slot_freed();
+                self.freed(endpoint);
                 self.gathered.add(plan, Holder::None, Instant::now());
             }
             Ok(plan) => self.gathered.add(plan, Holder::Slot(endpoint), Instant::now()),
         }
+    }
+
+    /// A slot of this endpoint is free again.
+    fn freed(&mut self, endpoint: EndpointId) {
+        self.shares.give_back(endpoint);
+        self.pace.slot_freed();
     }
 
     fn start_record(&mut self) {
@@ -271,7 +281,7 @@ impl Courier {
                     // It says nothing about the endpoint.
                     _ => self.slots.give_back(&endpoint),
                 }
-                self.pace.slot_freed();
+                self.freed(endpoint);
             }
             self.told.push_back(match attempted {
                 Ok(attempted) => Progress::Recorded(attempted),

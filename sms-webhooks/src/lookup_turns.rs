@@ -50,8 +50,8 @@ impl LookupTurns {
         }
     }
 
-    /// Waits for a turn of `account`: first for one of its own, then for one of all. So no account
-    /// has more look-ups in the queue of all than it may run at once.
+    /// Waits for a turn of `account`: first for one of the account, then for one of all accounts.
+    /// So no account has more look-ups in the queue of all than it may run at once.
     pub(crate) async fn take(&self, account: AccountId) -> Turn {
         let own = self.of(account);
         let mut turn = Turn { total: None, own: None, account, turns: self.clone() };
@@ -73,7 +73,8 @@ impl Drop for Turn {
     fn drop(&mut self) {
         (self.total, self.own) = (None, None);
         let mut accounts = self.turns.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        // The map holds one reference, and so does whoever has a turn or waits for one.
+        // The map holds one reference, and each task that has a turn or waits for one holds
+        // another.
         if accounts.get(&self.account).is_some_and(|own| Arc::strong_count(own) == 1) {
             accounts.remove(&self.account);
         }

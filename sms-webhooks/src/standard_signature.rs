@@ -22,7 +22,7 @@ pub const STANDARD_SIGNATURE_HEADER: &str = "webhook-signature";
 
 const ANY_PADDING: GeneralPurposeConfig =
     PAD.with_decode_padding_mode(DecodePaddingMode::Indifferent);
-/// Today's secrets.
+/// Base64 with `+` and `/`, in which today's secrets are written.
 const STANDARD_ALPHABET: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, ANY_PADDING);
 /// Secrets of older endpoints.
 const URL_ALPHABET: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING);

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sms_core::service::{Wake, Work};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// One bell for each kind of work.
 #[derive(Debug, Default)]
 pub(crate) struct Bells {
     dispatch: Notify,
-    /// For the loops that only hand over what somebody waits for.
+    /// For the loops that only hand over the normal lane.
     normal: Notify,
     /// How many loops wait for `dispatch`.
     resting: AtomicUsize,
@@ -18,6 +18,8 @@ pub(crate) struct Bells {
     replays: Notify,
     follow_ups: Notify,
     rents: Notify,
+    /// Changes with `webhooks`: a commit that writes events rings for their deliveries.
+    events: watch::Sender<()>,
 }
 
 impl Bells {
@@ -31,8 +33,8 @@ impl Bells {
         }
     }
 
-    /// The bell of the loops that only hand over what somebody waits for. It rings when no other
-    /// loop can take it, because all are busy with what they hold.
+    /// The bell of the loops that only hand over the normal lane. It rings when no other loop can
+    /// take it, because all are busy with what they hold.
     pub(crate) fn normal(&self) -> &Notify {
         &self.normal
     }
@@ -40,6 +42,11 @@ impl Bells {
     /// The bell of the loop that replays events.
     pub(crate) fn replays(&self) -> &Notify {
         &self.replays
+    }
+
+    /// Changes when there may be new events.
+    pub(crate) fn events(&self) -> watch::Receiver<()> {
+        self.events.subscribe()
     }
 
     /// Counts a loop as waiting for the bell of dispatching until this is dropped.
@@ -63,6 +70,7 @@ impl Wake for Bells {
         self.bell(work).notify_one();
         if work == Work::Webhooks {
             self.replays.notify_one();
+            self.events.send_replace(());
         }
         if work == Work::Dispatch && self.resting.load(Ordering::SeqCst) == 0 {
             self.normal.notify_one();

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Sms;
-use sms_core::error::{Error, causes};
+use sms_core::dispatch::Lane;
+use sms_core::error::causes;
 use sms_core::route::RouteName;
 use sms_core::service::Work;
-use sms_core::service::work::{DispatchFailed, Dispatched};
 use tokio::time::{Instant, sleep};
 
+use crate::carrying::{Carrying, counted};
 use crate::stopping::Stopping;
 use crate::worker::{BLOCKED_SLEEP, Rest, Worker};
 
-/// How many messages one claim takes.
-const BATCH: usize = 500;
 /// Loops side by side for each route that carries live messages, so that a slow route does not hold
 /// up another, and the most loops in all.
 const LOOPS_PER_ROUTE: usize = 2;
@@ -33,7 +32,7 @@ const QUICK_LOOKS: usize = 100;
 const RECORD_FOR: Duration = Duration::from_secs(5);
 const RECORD_EVERY: Duration = Duration::from_millis(200);
 
-/// How many loops hand over nothing but what somebody waits for.
+/// How many loops hand over the normal lane alone.
 pub(crate) const NORMAL_LOOPS: usize = 2;
 /// How often they look although no bell rang, for what falls due meanwhile.
 const LOOK_UNASKED_EVERY: Duration = Duration::from_secs(1);
@@ -45,13 +44,10 @@ pub(crate) fn default_loops(sms: &Sms) -> usize {
 }
 
 pub(crate) async fn run(mut worker: Worker) {
+    let mut carrying = Carrying::default();
     while !worker.is_stopping() {
-        let (done, failed) = counted(worker.sms.dispatch_due(BATCH).await);
-        if let Err(error) = failed {
-            worker.failed("dispatching messages", &error).await;
-            continue;
-        }
-        if done.claimed >= BATCH {
+        let Some(done) = carrying.claim(&mut worker, &Lane::ALL).await else { continue };
+        if done.is_full {
             // There may be more than one loop can take.
             worker.bells.bell(Work::Dispatch).notify_one();
             continue;
@@ -76,6 +72,7 @@ pub(crate) async fn run(mut worker: Worker) {
         }
         rest_until(&mut worker, rest, room).await;
     }
+    carrying.ends().await;
     record_the_rest(&worker.sms, &worker.stopping).await;
 }
 
@@ -86,49 +83,36 @@ async fn rest_until(worker: &mut Worker, rest: Rest, sooner: impl Future<Output 
     worker.rest_for(Work::Dispatch, rest, sooner).await;
 }
 
-/// Hands over what somebody waits for, while the other loops wait for the outcomes of many.
+/// Hands over the normal lane, while the other loops claim or record much.
 pub(crate) async fn run_normal(mut worker: Worker) {
+    let mut carrying = Carrying::default();
     while !worker.is_stopping() {
         let bells = Arc::clone(&worker.bells);
         tokio::select! {
             () = bells.normal().notified() => {}
             () = sleep(LOOK_UNASKED_EVERY) => {}
-            () = worker.stopping.requested() => return,
+            () = worker.stopping.requested() => break,
         }
-        loop {
-            let (done, failed) = counted(worker.sms.dispatch_normal(BATCH).await);
-            if let Err(error) = failed {
-                worker.failed("dispatching messages", &error).await;
+        while !worker.is_stopping() {
+            let Some(done) = carrying.claim(&mut worker, &[Lane::Normal]).await else { break };
+            if done.is_full {
+                bells.normal().notify_one();
             }
-            if done.claimed == 0 && done.lanes_left > 0 {
-                // What is accepted for a route without room does not cause a claim each time.
-                tokio::select! {
-                    () = room(&worker.sms, done.lanes_left) => {}
-                    () = sleep(BETWEEN_BLOCKED) => {}
-                    () = worker.stopping.requested() => return,
-                }
+            if done.claimed > 0 {
+                continue;
             }
-            if done.claimed < BATCH || worker.is_stopping() {
+            if done.lanes_left == 0 {
                 break;
             }
-            bells.normal().notify_one();
+            // What is accepted for a route without room does not cause a claim each time.
+            tokio::select! {
+                () = room(&worker.sms, done.lanes_left) => {}
+                () = sleep(BETWEEN_BLOCKED) => break,
+                () = worker.stopping.requested() => break,
+            }
         }
     }
-}
-
-/// Counts what was done, and says why that is not all.
-pub(crate) fn counted(
-    result: Result<Dispatched, DispatchFailed>,
-) -> (Dispatched, Result<(), Error>) {
-    let (done, failed) = match result {
-        Ok(done) => (done, Ok(())),
-        Err(DispatchFailed { done, error, .. }) => (done, Err(error)),
-    };
-    metrics::counter!("sms_messages_sent_total").increment(done.sent as u64);
-    metrics::counter!("sms_messages_failed_total").increment(done.failed as u64);
-    metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
-    metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
-    (done, failed)
+    carrying.ends().await;
 }
 
 /// Resolves when fewer routes leave their messages in the queue than did.

@@ -1,4 +1,4 @@
-//! The loop that brings back what simulated routes owe: receipts and replies.
+//! The loop that brings back the receipts and replies of simulated routes.
 
 use sms_core::service::Work;
 

@@ -1,16 +1,18 @@
 //! The loop that hands new messages over without a claim: they are committed as held, and come
-//! through the memory of this program.
+//! through the memory of this program. `service/work/from_birth.rs` of `sms-core` draws their life.
 
 use std::time::Duration;
 
 use sms_core::error::causes;
 use tokio::time::sleep;
 
-use crate::dispatch::{counted, record_the_rest};
+use crate::carrying::counted;
+use crate::dispatch::record_the_rest;
 use crate::worker::Worker;
 
 /// The pause between two records of outcomes. Nobody waits for them, and a commit costs the store
-/// much the same whatever is in it. If the program is killed, the outcomes of so long are in doubt.
+/// much the same whatever is in it. If the program is killed, the outcomes of this period are in
+/// doubt.
 const BETWEEN_RECORDS: Duration = Duration::from_millis(10);
 
 pub(crate) async fn run(mut worker: Worker) {

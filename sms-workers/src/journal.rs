@@ -10,7 +10,7 @@ use sms_core::dispatch::journal::{
     Completeness, Entry, Journal, LeftOver, NotKept, Unsettled, line,
 };
 
-/// The size from which the file is written anew with what is not settled.
+/// The size from which the file is rewritten with what is not settled.
 const LARGE: usize = 1 << 20;
 /// More than a file ever has: one that is larger is none of ours.
 const LARGEST: u64 = 64 << 20;
@@ -19,12 +19,12 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// An entry is one `write` to the file, without `fsync`. It survives the end of the program,
 /// however that ends, because the system has the data then. It may not survive the end of the
-/// machine. Linux tells one run of the machine from another. After a crash of the machine, and on
-/// other systems always, only the answers in the journal count: what was submitted without one is
-/// handed over again once its lease runs out.
+/// machine. Linux identifies each run of the machine. After a crash of the machine, and on other
+/// systems always, only the answers in the journal count: what was submitted without one is handed
+/// over again once its lease runs out.
 ///
-/// The file has mode 600 and holds ids, lease tokens, networks' ids and codes. It is written anew
-/// when it has grown to 1 MiB, so it is about as large as that.
+/// The file has mode 600 and holds ids, lease tokens, networks' ids and codes. It is rewritten when
+/// it has grown to 1 MiB, so it is about as large as that.
 #[derive(Debug)]
 pub struct FileJournal {
     folder: PathBuf,
@@ -38,7 +38,7 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// The length of the file, and that at which it is written anew.
+    /// The length of the file, and that at which it is rewritten.
     length: usize,
     most: usize,
     unsettled: Unsettled,
@@ -54,9 +54,9 @@ pub enum JournalRefused {
     /// The folder or a file in it cannot be used.
     #[error("the journal in {} cannot be used", folder.display())]
     Io {
-        /// The folder.
+        /// The folder that the journal was to use.
         folder: PathBuf,
-        /// The cause.
+        /// What the operating system reported.
         #[source]
         source: io::Error,
     },
@@ -79,17 +79,21 @@ impl FileJournal {
         }
     }
 
-    /// `run` names the present run of the machine; `None` if the system does not tell.
+    /// `run` names the present run of the machine; `None` if the system does not say.
     fn open_in(folder: &Path, run: Option<&str>) -> Result<Self, OpenFailed> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let lock = private().create(true).truncate(false).open(folder.join("lock"))?;
+        let lock = folder.join("lock");
+        refuse_link(&lock)?;
+        let lock = private().create(true).truncate(false).open(lock)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(OpenFailed::InUse),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         let mut octets = Vec::new();
-        match File::open(folder.join("journal")) {
+        let path = folder.join("journal");
+        refuse_link(&path)?;
+        match File::open(path) {
             Ok(file) => drop(file.take(LARGEST).read_to_end(&mut octets)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
@@ -124,6 +128,17 @@ fn private() -> OpenOptions {
     options
 }
 
+/// Refuses what is there and is no file of this folder, such as a link to a file elsewhere.
+fn refuse_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if !about.is_file() => {
+            let reason = format!("{} is no regular file: remove it", path.display());
+            Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl State {
     /// A file that says no more than what is not settled. It takes the place of the earlier one
     /// once it is complete.
@@ -132,7 +147,12 @@ impl State {
             .chain(unsettled.entries().iter().map(line::line))
             .collect();
         let path = folder.join("journal.new");
-        let mut file = private().create(true).truncate(true).open(&path)?;
+        // A killed program may have left a file, and an attacker a link: neither is written to.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private().create_new(true).open(&path)?;
         file.write_all(text.as_bytes())?;
         fs::rename(&path, folder.join("journal"))?;
         let length = text.len();

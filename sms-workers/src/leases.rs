@@ -7,7 +7,7 @@ use sms_core::Sms;
 use sms_core::error::causes;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::dispatch::counted;
+use crate::carrying::counted;
 use crate::stopping::Stopping;
 
 /// How many times a lease is renewed within its length.

@@ -9,6 +9,7 @@
 //! | [`Loop::FollowUps`] | brings back receipts and replies of simulated routes |
 //! | [`Loop::Webhooks`] | attempts due webhook deliveries, many side by side |
 //! | [`Loop::Replays`] | replays events to webhook endpoints, portion by portion |
+//! | [`Loop::Events`] | calls the program for events ([`Workers::on_event`]) |
 //! | [`Loop::Rents`] | charges due rent of numbers, within a minute |
 //! | [`Loop::Leases`] | renews the leases of messages that are being submitted |
 //! | [`Loop::Tidy`] | removes what is past its retention, every minute |
@@ -16,7 +17,7 @@
 //! | [`Loop::Statistics`] | adds up statistics, every 10 s |
 //! | [`Loop::Route`] | runs one route: connects it, and closes it at the end |
 //! | [`Loop::WakeUps`] | listens for wake-ups of other programs over the same store |
-//! | [`Loop::RouteGauges`] | measures how routes stand, every 2 s |
+//! | [`Loop::RouteGauges`] | measures routes every 2 s, and their unmatched receipts every 15 s |
 //!
 //! When the store fails, a loop logs it and tries again. A loop that panics is gone, so
 //! [`Workers::failed`] reports it: stop the program then, and start it again.
@@ -76,7 +77,9 @@
 #![deny(missing_docs)]
 
 mod bells;
+mod carrying;
 mod dispatch;
+mod events;
 mod follow_ups;
 mod held;
 mod journal;

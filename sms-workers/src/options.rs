@@ -16,7 +16,7 @@ pub struct WorkerOptions {
 }
 
 impl WorkerOptions {
-    /// The defaults.
+    /// All options at their defaults, which their setters state.
     pub fn new() -> Self {
         Self::default()
     }

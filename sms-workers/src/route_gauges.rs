@@ -1,17 +1,58 @@
 //! The loop that measures how routes stand: fitness, connections, pace.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sms_core::Sms;
 use sms_core::dispatch::Lane;
-use sms_core::route::{Connections, Fitness, Route};
+use sms_core::route::{Connections, Fitness, Route, RouteKind, RouteName};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::stopping::Stopping;
 
 const MEASURE_EVERY: Duration = Duration::from_secs(2);
 
-pub(crate) async fn run(sms: Sms, mut stopping: Stopping) {
+/// A wrong setting shows within a minute, with the time that a receipt waits for its message.
+const LOOK_EVERY: Duration = Duration::from_secs(15);
+
+pub(crate) async fn run(sms: Sms, stopping: Stopping) {
+    // Side by side: a slow store does not delay the gauges of connections.
+    tokio::join!(measure_all(sms.clone(), stopping.clone()), look_at_receipts(sms, stopping));
+}
+
+/// Counts the receipts that match no message, and logs what to do about them when that changes.
+async fn look_at_receipts(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut told: BTreeMap<RouteName, &str> = BTreeMap::new();
+    loop {
+        let look = async {
+            ticks.tick().await;
+            let real = sms.routes().iter().filter(|route| route.kind() == RouteKind::Real);
+            for name in real.map(|route| route.name()) {
+                // What cannot be read now is read next time.
+                let Ok(found) = sms.operator().unmatched_receipts(name, 0).await else { continue };
+                let gauge = "sms_route_receipts_unmatched";
+                metrics::gauge!(gauge, "route" => name.as_str().to_owned()).set(count(found.count));
+                if let Some(hint) = found.hint
+                    && told.insert(name.clone(), hint) != Some(hint)
+                {
+                    let advice = found.advice().unwrap_or_default();
+                    tracing::warn!(route = name.as_str(), advice, "receipts match no message");
+                }
+                if found.count == 0 {
+                    told.remove(name);
+                }
+            }
+        };
+        tokio::select! {
+            () = look => {}
+            () = stopping.requested() => return,
+        }
+    }
+}
+
+async fn measure_all(sms: Sms, mut stopping: Stopping) {
     let mut ticks = interval(MEASURE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -26,7 +26,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Uses so many threads at once.
+    /// Uses this many threads at once.
     pub fn new(at_once: NonZeroUsize) -> Self {
         Self { at_once }
     }

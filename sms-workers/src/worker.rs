@@ -31,7 +31,7 @@ pub(crate) struct Worker {
 /// How long to sleep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rest {
-    /// At most.
+    /// At most, if nothing is due earlier.
     pub(crate) longest: Duration,
     /// When something is due already.
     pub(crate) blocked: Duration,
@@ -75,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Logs that the store failed while the loop did this, and waits before the loop goes on.
+    /// Logs that the store failed while the loop did this, and waits before the loop continues.
     pub(crate) async fn failed(&mut self, doing: &str, error: &Error) {
         tracing::warn!(error = %causes(error), "{doing} failed; retrying");
         tokio::select! {

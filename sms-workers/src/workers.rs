@@ -6,21 +6,25 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sms_core::Sms;
+use sms_core::event::log::LoggedEvent;
+use sms_core::event::position::Position;
 use sms_core::route::RouteName;
-use sms_core::service::{Wake, Work};
-use tokio::sync::watch;
+use sms_core::service::{AccountHandle, Wake, Work};
+use sms_core::{Error, Sms};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::bells::Bells;
+use crate::events::Follower;
 use crate::options::WorkerOptions;
 use crate::pause::PauseSwitch;
 use crate::stopping::Stopping;
 use crate::upkeep::{FOLD_STATISTICS, PREPARE_SEARCH, TIDY};
 use crate::worker::Worker;
 use crate::{
-    dispatch, follow_ups, held, leases, pause, rents, replays, route_gauges, routes, webhooks,
+    dispatch, events, follow_ups, held, leases, pause, rents, replays, route_gauges, routes,
+    webhooks,
 };
 
 /// One of the loops.
@@ -31,27 +35,29 @@ pub enum Loop {
     Dispatch,
     /// Hands over messages that are held from the start.
     Held,
-    /// Brings back what simulated routes owe.
+    /// Brings back the receipts and replies of simulated routes.
     FollowUps,
     /// Attempts due webhook deliveries.
     Webhooks,
     /// Replays events to webhook endpoints.
     Replays,
+    /// Calls the program for the events of accounts.
+    Events,
     /// Charges due rent of numbers.
     Rents,
     /// Renews the leases of messages that are being submitted.
     Leases,
     /// Removes what is past its retention.
     Tidy,
-    /// Prepares searches.
+    /// Prepares searches, every minute.
     Search,
-    /// Adds up statistics.
+    /// Adds up statistics, every 10 s.
     Statistics,
     /// Listens for wake-ups of other programs over the same store.
     WakeUps,
     /// Measures how routes stand.
     RouteGauges,
-    /// Runs this route.
+    /// Runs the route of this name.
     Route(RouteName),
 }
 
@@ -62,6 +68,7 @@ impl fmt::Display for Loop {
             Self::FollowUps => "follow-ups",
             Self::Webhooks => "webhooks",
             Self::Replays => "replays",
+            Self::Events => "events",
             Self::Rents => "rents",
             Self::Leases => "leases",
             Self::Held => "held messages",
@@ -79,7 +86,7 @@ impl fmt::Display for Loop {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a worker panicked: {worker}")]
 pub struct WorkerPanicked {
-    /// Which loop.
+    /// The loop that panicked.
     pub worker: Loop,
 }
 
@@ -90,7 +97,7 @@ pub enum StopFailed {
     /// when its lease runs out.
     #[error("workers did not stop in time: {}", names(.still_busy))]
     TimedOut {
-        /// Which.
+        /// The loops that were ended.
         still_busy: BTreeSet<Loop>,
     },
     /// A loop panicked before or while the workers stopped.
@@ -109,6 +116,7 @@ pub struct Workers {
     tasks: JoinSet<()>,
     running: HashMap<Id, Loop>,
     stop_by: watch::Sender<Option<Instant>>,
+    followers: mpsc::UnboundedSender<Follower>,
     /// The service wakes the loops for as long as this is here.
     _bells: Arc<dyn Wake>,
 }
@@ -125,12 +133,48 @@ impl Workers {
         let listener: Arc<dyn Wake> = bells.clone();
         sms.wake_with(&listener);
         let (tasks, running) = (JoinSet::new(), HashMap::new());
-        let mut workers = Self { tasks, running, stop_by, _bells: listener };
+        let (followers, joining) = mpsc::unbounded_channel();
+        let mut workers = Self { tasks, running, stop_by, followers, _bells: listener };
         let worker = Worker { sms: sms.clone(), bells, stopping: stopping.clone() };
+        workers.spawn(Loop::Events, events::run(worker.clone(), joining));
         workers.start_due_work(&worker, &options);
         workers.start_upkeep(sms, &stopping, &options.pausable.unwrap_or_default());
         workers.start_routes(sms, &stopping);
         workers
+    }
+
+    /// Calls `handle` for each event of the account from now on, in the order of its log: within
+    /// milliseconds if this program made it, and within a second otherwise. The account is one of
+    /// the service that these loops run.
+    ///
+    /// One loop calls all handlers, so return at once: send what takes time into a channel. A
+    /// handler that panics ends the loop, which [`failed`](Self::failed) reports. Events that come
+    /// while the program is down, or is stopping, are in the log. A handler that must not miss them
+    /// keeps the position of the last event, and the program continues with
+    /// [`on_event_after`](Self::on_event_after).
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot say where the log ends.
+    pub async fn on_event(
+        &self,
+        account: &AccountHandle,
+        handle: impl FnMut(LoggedEvent) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.on_event_after(account, account.event_end().await?, handle);
+        Ok(())
+    }
+
+    /// [`on_event`](Self::on_event), from the event after this position on: none is missed, and
+    /// none comes twice.
+    pub fn on_event_after(
+        &self,
+        account: &AccountHandle,
+        position: Position,
+        handle: impl FnMut(LoggedEvent) + Send + 'static,
+    ) {
+        // The loop is gone if it panicked, which `failed` reports.
+        let _ = self.followers.send(Follower::new(account.clone(), position, handle));
     }
 
     fn start_due_work(&mut self, worker: &Worker, options: &WorkerOptions) {

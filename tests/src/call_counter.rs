@@ -47,5 +47,5 @@ passes_on! {
     DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
     ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
-    StatisticsLayer TemplateLayer WebhookLayer
+    StatisticsLayer TemplateLayer UpkeepLayer WebhookLayer
 }

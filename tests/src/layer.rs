@@ -9,6 +9,7 @@ use std::fmt;
 use async_trait::async_trait;
 
 mod answer;
+pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod prelude;
 
@@ -41,53 +42,72 @@ pub trait Layer: Send + Sync + fmt::Debug {
     }
 }
 
+/// The first of some expressions.
+macro_rules! first {
+    ($first:expr $(, $other:expr)?) => {
+        $first
+    };
+}
+pub(crate) use first;
+
 /// Generates a layer for each noun, and the store that combines them.
 macro_rules! layers {
-    ($($noun:ident as $layer:ident {
-        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    ($($layer:ident {
+        $($noun:ident {
+            $($name:ident($($arg:ident: $type:ty),*)
+                -> $answer:ty $(, of $list:ident)? $(, as $call:expr)?;)*
+        })+
     })*) => {
         $(
-            #[doc = concat!("The calls of [`", stringify!($noun), "`]: each is passed on.")]
+            #[doc = concat!(
+                "The calls of" $(, " [`", stringify!($noun), "`]")+, ": each is passed on."
+            )]
             pub trait $layer: Layer {
-                $(
+                $($(
                     #[doc = concat!("Passes `", stringify!($name), "` on.")]
                     fn $name(&self, $($arg: $type),*) -> impl Future<Output = $answer> + Send {
                         async move {
                             let asked = 0 $(+ $list.len())?;
-                            if self.before(stringify!($name)).await == Pass::Fails {
+                            let call = first!($($call,)? stringify!($name));
+                            if self.before(call).await == Pass::Fails {
                                 return Answer::unavailable(asked);
                             }
                             let answer = self.below().$name($($arg),*).await;
-                            match self.answered(stringify!($name)) {
+                            match self.answered(call) {
                                 Pass::Through => answer,
                                 Pass::Fails => Answer::unavailable(asked),
                             }
                         }
                     }
-                )*
+                )*)+
             }
 
-            #[async_trait]
-            impl<L: $layer> $noun for Layered<L> {
-                $(
-                    async fn $name(&self, $($arg: $type),*) -> $answer {
-                        self.0.$name($($arg),*).await
-                    }
-                )*
-            }
+            $(
+                #[async_trait]
+                impl<L: $layer> $noun for Layered<L> {
+                    $(
+                        async fn $name(&self, $($arg: $type),*) -> $answer {
+                            self.0.$name($($arg),*).await
+                        }
+                    )*
+                }
+            )+
         )*
     };
 }
 store_calls!(layers);
 
-/// Lists the methods of each store trait.
+/// Lists the methods of each noun.
 macro_rules! methods {
-    ($($noun:ident as $layer:ident {
-        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    ($($layer:ident {
+        $($noun:ident {
+            $($name:ident($($arg:ident: $type:ty),*)
+                -> $answer:ty $(, of $list:ident)? $(, as $call:expr)?;)*
+        })+
     })*) => {
-        /// Each store trait with its methods.
+        /// The layer of each noun, with the methods of its store traits.
         pub const METHODS: &[(&str, &[&str])] =
-            &[$((stringify!($noun), &[$(stringify!($name)),*])),*];
+            &[$((stringify!($layer), &[$($(stringify!($name),)*)+])),*];
     };
 }
 store_calls!(methods);

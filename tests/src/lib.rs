@@ -13,6 +13,7 @@ pub mod failing_store;
 pub mod layer;
 pub mod rig;
 pub mod simulation;
+pub mod slow_store;
 pub mod troubled_replays;
 pub mod unfinished_store;
 pub mod unlucky_store;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use crate::layer::prelude::*;
-use crate::layer::{EventLayer, Layer, Layered, WebhookLayer, passes_on};
+use crate::layer::{EventLayer, Layer, Layered, UpkeepLayer, WebhookLayer, passes_on};
 
 /// A store that wraps another one. It passes everything on, until it is told otherwise.
 pub type TroubledReplays = Layered<Trouble>;
@@ -145,9 +145,14 @@ impl WebhookLayer for Trouble {
         }
         self.inner.replay_portion(plan).await
     }
+}
 
-    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let next = self.inner.replays_next().await?;
+impl UpkeepLayer for Trouble {
+    async fn next(&self, work: Due) -> Result<Option<Timestamp>, StoreError> {
+        let next = self.inner.next(work).await?;
+        if work != Due::Replays {
+            return Ok(next);
+        }
         let waits = self.look.send_if_modified(|look| {
             let waits = *look == Look::ToWait;
             if waits {

@@ -30,7 +30,8 @@ impl Layer for Unfinished {
     }
 
     async fn before(&self, call: &'static str) -> Pass {
-        if !self.written.contains(call) {
+        let method = call.split_once('(').map_or(call, |(method, _)| method);
+        if !self.written.contains(call) && !self.written.contains(method) {
             sms_conformance::unwritten(call);
         }
         Pass::Through
@@ -43,5 +44,5 @@ passes_on! {
     DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
     ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
-    StatisticsLayer TemplateLayer WebhookLayer
+    StatisticsLayer TemplateLayer UpkeepLayer WebhookLayer
 }

@@ -70,5 +70,5 @@ passes_on! {
     DispatchLayer EventLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer
     ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SessionLayer
-    StatisticsLayer TemplateLayer WebhookLayer
+    StatisticsLayer TemplateLayer UpkeepLayer WebhookLayer
 }

@@ -31,14 +31,14 @@ use sms_store_postgres::{PgSettings, PgStore, PgWake};
 use sms_test_postgres::Cluster;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{self, sleep, timeout_at};
 
 const SERVERS: usize = 4;
 const WRITERS_OF_EACH: usize = 3;
 const ACCOUNTS: usize = 2;
 /// By list and by stream, for each account.
 const FOLLOWERS_OF_EACH_KIND: u64 = 3;
-/// Far longer than a run takes.
+/// Far longer than followers take once the writers have ended.
 const BOUND: Duration = Duration::from_mins(2);
 /// The words of the last message of each account.
 const THE_END: &str = "The end";
@@ -136,7 +136,7 @@ impl Server {
 
     /// Raises events of the account, and of others whose messages are due.
     async fn write(sms: Sms, business: Business, dice: u64) -> Result<(), Error> {
-        let person = format!("+447700900{:03}", dice / 7 % 1_000).parse().unwrap();
+        let person: E164 = format!("+447700900{:03}", dice / 7 % 1_000).parse().unwrap();
         match dice % 7 {
             0 => {
                 sms.operator().inbound(person, business.number, "STOP").await?;
@@ -339,7 +339,8 @@ impl Outcome {
     }
 }
 
-/// Has each writer write so often. `sabotage` is run in the database before.
+/// Has each writer write so often. `sabotage` is run in the database before. After the last event a
+/// follower has the time of `bound` to see it.
 async fn race(rounds: usize, sabotage: &'static str, bound: Duration) -> Outcome {
     sms_test_log::watch();
     let cluster = Cluster::start();
@@ -360,10 +361,10 @@ async fn race(rounds: usize, sabotage: &'static str, bound: Duration) -> Outcome
     for (account, business) in businesses.iter().enumerate() {
         for seed in 0..FOLLOWERS_OF_EACH_KIND {
             let list = by_list(servers.clone(), business.clone(), seed);
-            following.push((account, "list", tokio::spawn(timeout(bound, list))));
+            following.push((account, "list", tokio::spawn(list)));
             let figures = Arc::clone(&figures);
             let stream = by_stream(servers.clone(), business.clone(), seed, figures);
-            following.push((account, "stream", tokio::spawn(timeout(bound, stream))));
+            following.push((account, "stream", tokio::spawn(stream)));
         }
     }
     let mut writers = JoinSet::new();
@@ -380,9 +381,11 @@ async fn race(rounds: usize, sabotage: &'static str, bound: Duration) -> Outcome
         calm.operator().inbound(person, business.number, THE_END).await.unwrap().unwrap();
         logs.push(log_of(&calm, business).await);
     }
-    let mut followers = Vec::new();
-    for (account, kind, following) in following {
-        followers.push(Followed { account, kind, seen: following.await.unwrap().ok() });
+    let (end, mut followers) = (time::Instant::now() + bound, Vec::new());
+    for (account, kind, mut following) in following {
+        let ended = timeout_at(end, &mut following).await;
+        following.abort();
+        followers.push(Followed { account, kind, seen: ended.ok().map(Result::unwrap) });
     }
     for server in servers {
         server.tasks.iter().for_each(JoinHandle::abort);

@@ -248,7 +248,10 @@ async fn bulk_that_waits_holds_up_nothing_that_somebody_waits_for() {
     let waits = scene.account.send(bulk("bulk waits")).await.unwrap();
     let status = scene.status(waits.messages[0].id).await;
     assert_eq!(status, MessageStatus::Queued, "what goes before it waits");
-    assert_eq!(scene.sms.dispatch_normal(10).await.expect("dispatched").claimed, 1);
+    assert_eq!(
+        scene.sms.dispatch_lanes(&[Lane::Normal], 10, |_| {}).await.expect("dispatched").claimed,
+        1
+    );
     assert_eq!(scene.send("one").await, MessageStatus::Sending, "only bulk waits");
     let next = scene.account.send(bulk("next")).await.unwrap();
     assert_eq!(scene.status(next.messages[0].id).await, MessageStatus::Queued);

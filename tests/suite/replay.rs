@@ -18,7 +18,7 @@ use sms_tests::call_counter::CallCounter;
 use sms_tests::failing_store::FailingStore;
 use sms_tests::troubled_replays::TroubledReplays;
 use sms_workers::{WorkerOptions, Workers};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::webhook::{Answering, PATIENCE, Stage, TAKES, until};
 
@@ -139,6 +139,34 @@ async fn an_endpoint_that_is_down_for_some_minutes_keeps_its_replay() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nine_replays_of_an_account_send_no_faster_than_one() {
+    const EVENTS: usize = 60;
+    let (_, stage) = stage_with(204, EVENTS).await;
+    let mut endpoints = Vec::new();
+    // The account has an endpoint already, which needs no replay, and may have ten.
+    for _ in 0..9 {
+        endpoints.push(late_endpoint(&stage).await);
+    }
+    for endpoint in &endpoints {
+        let begun = stage.account.webhook_replay(endpoint.id, everything()).await.unwrap();
+        assert_eq!(begun.events, EVENTS);
+    }
+    let began = Instant::now();
+    let workers = Workers::start(&stage.sms, WorkerOptions::new());
+    for endpoint in &endpoints {
+        until("the replay was sent", async || {
+            let made = stage.deliveries_to(endpoint).await;
+            made.iter().filter(|delivery| delivery.delivered_at.is_some()).count() == EVENTS
+        })
+        .await;
+    }
+    // Each has five portions, and rests after four of them.
+    let took = began.elapsed();
+    assert!(took >= 36 * EVERY, "{took:?}");
+    workers.stop(PATIENCE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn requests_of_an_account_for_replays_read_the_log_one_after_another() {
     let (store, stage) = stage().await;
     let (one, other) = (late_endpoint(&stage).await, late_endpoint(&stage).await);
@@ -180,7 +208,7 @@ async fn time_that_passes_asks_seldom_for_a_replay_to_an_endpoint_that_is_down()
     let input = EndpointInput::new("https://example.com/late", [EventType::MessageSent]);
     let endpoint = account.webhook_create(input).await.unwrap().0;
     assert_eq!(account.webhook_replay(endpoint.id, everything()).await.unwrap().events, EVENTS);
-    let looks = || store.calls("replays_next") + store.calls("replays_due");
+    let looks = || store.calls("next(Replays)") + store.calls("endpoint_list(ReplaysDue)");
     let before = looks();
     sms.pass(&clock, Duration::from_hours(12)).await.unwrap();
     let endpoint = account.webhook_get(endpoint.id).await.unwrap();

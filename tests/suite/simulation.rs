@@ -1,11 +1,17 @@
 //! The simulation finds no violation, makes the same run for the same seed, and detects each defect
 //! introduced on purpose.
 
+use std::ops::Range;
+
 use sms_tests::simulation::model::Tally;
 use sms_tests::simulation::{Sabotage, Settings, Summary, Violation, run};
 
 /// Enough steps to detect every sabotage below.
 const STEPS: u64 = 4_000;
+/// The seeds of which one detects a sabotage.
+const SEEDS: Range<u64> = 31..41;
+/// The same, if few runs see it, or see it in the way that it has to be seen.
+const MORE_SEEDS: Range<u64> = 31..71;
 
 #[test]
 fn every_promise_is_kept_over_several_seeds() {
@@ -53,6 +59,7 @@ fn all_that_the_simulation_means_to_try_happens() {
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
     let Tally { moved, senderless, late_answers, held, given_back, .. } = total.tally;
     let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
+    let Tally { reply_pauses, .. } = total.tally;
     let Tally { replays_begun, replays_cut, portions, portions_late, replayed, .. } = total.tally;
     let Tally { events, events_removed, followed, held_back, .. } = total.tally;
     for (count, what) in [
@@ -76,6 +83,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         (matches, "a match of a keyword"),
         (throttled, "a keyword that answered too often"),
         (replies, "an answer of a keyword"),
+        (reply_pauses, "a pause of answers"),
         (unanswered, "a keyword from one of our own numbers"),
         (used_up, "too many test messages"),
         (links, "a tracked link"),
@@ -100,27 +108,49 @@ fn all_that_the_simulation_means_to_try_happens() {
     }
 }
 
-/// The violation in a run with this sabotage.
+/// The first violation in a run with this sabotage.
 fn violation(sabotage: Sabotage) -> Violation {
-    sms_test_log::watch();
-    for seed in 31..41 {
-        let settings = Settings { sabotage: Some(sabotage), ..Settings::new(seed, STEPS) };
-        if let Err(violation) = run(&settings) {
-            assert_eq!((violation.seed, violation.steps), (seed, STEPS));
-            assert!(violation.step > 0 && !violation.trace.is_empty());
-            let told = violation.to_string();
-            let command = format!("simulate -- --seed {seed} --steps {STEPS} --sabotage ");
-            assert!(told.contains(&command) && told.contains(&violation.what), "{told}");
-            return *violation;
+    let first = violations(sabotage, SEEDS).next();
+    first.unwrap_or_else(|| panic!("{sabotage:?} is not seen"))
+}
+
+/// Asserts that some run with this sabotage sees it in this way.
+fn assert_seen_as(sabotage: Sabotage, is_so: impl Fn(&str) -> bool) {
+    let mut others = Vec::new();
+    for violation in violations(sabotage, MORE_SEEDS) {
+        if is_so(&violation.what) {
+            return;
         }
+        others.push(violation.what);
     }
-    panic!("{sabotage:?} is not seen");
+    panic!("{sabotage:?} is only seen as {others:#?}");
+}
+
+/// The violations in runs with this sabotage.
+fn violations(sabotage: Sabotage, seeds: Range<u64>) -> impl Iterator<Item = Violation> {
+    sms_test_log::watch();
+    seeds.filter_map(move |seed| {
+        let settings = Settings { sabotage: Some(sabotage), ..Settings::new(seed, STEPS) };
+        let violation = run(&settings).err()?;
+        assert_eq!((violation.seed, violation.steps), (seed, STEPS));
+        assert!(violation.step > 0 && !violation.trace.is_empty());
+        let told = violation.to_string();
+        let command = format!("simulate -- --seed {seed} --steps {STEPS} --sabotage ");
+        assert!(told.contains(&command) && told.contains(&violation.what), "{told}");
+        Some(*violation)
+    })
 }
 
 #[test]
 fn a_network_that_is_handed_a_message_twice_under_one_lease_is_seen() {
     let what = violation(Sabotage::HandsOverTwice).what;
     assert!(what.ends_with("was handed over twice under one lease"), "{what}");
+}
+
+#[test]
+fn a_message_that_is_submitted_long_after_a_look_at_it_is_seen() {
+    let what = violation(Sabotage::SubmitsLate).what;
+    assert!(what.contains("was handed over") && what.ends_with("after it was looked at"), "{what}");
 }
 
 #[test]
@@ -144,11 +174,11 @@ fn a_second_refund_is_seen() {
 
 #[test]
 fn a_message_that_leaves_before_its_time_is_seen() {
-    let what = violation(Sabotage::ClaimsEarly).what;
-    let early = what.contains("before its time") || what.contains("and can be at");
-    // A lease that is taken over before its end shows in the message's timeline.
-    let tells = what.contains("of itself and must tell") || what.contains("as it is, and tells");
-    assert!(early || tells, "{what}");
+    // A claim whose messages are all due shows first in their timelines, which have its time.
+    assert_seen_as(Sabotage::ClaimsEarly, |what| {
+        what.contains("was taken at")
+            && (what.contains("before its time") || what.contains("and can be at"))
+    });
 }
 
 #[test]
@@ -240,8 +270,10 @@ fn a_held_message_that_others_claim_is_seen() {
 
 #[test]
 fn a_held_message_that_nobody_claims_when_its_worker_died_is_seen() {
-    let what = violation(Sabotage::KeepsHeldForEver).what;
-    assert!(what.contains("where") || what.contains("is due at"), "{what}");
+    assert_seen_as(Sabotage::KeepsHeldForEver, |what| {
+        let is_missed = what.starts_with("a claim took ");
+        is_missed || what.contains("where") || what.contains("is due at")
+    });
 }
 
 #[test]
@@ -267,7 +299,9 @@ fn an_event_whose_position_changes_is_seen() {
     let what = violation(Sabotage::MovesEvents).what;
     let moved = what.contains("and must be") || what.contains("is shown for");
     let found = what.contains("the log of") || what.contains("were logged that nothing raised");
-    assert!(moved || found, "{what}");
+    let read = what.contains("has another log when read backwards");
+    let by_kind = what.contains("has other events when read by");
+    assert!(moved || found || read || by_kind, "{what}");
 }
 
 #[test]
@@ -279,8 +313,10 @@ fn an_event_in_the_log_of_another_account_is_seen() {
 
 #[test]
 fn an_event_that_is_shown_before_an_earlier_one_is_seen_by_a_follower() {
-    let what = violation(Sabotage::SkipsHorizon).what;
-    assert!(what.starts_with("a follower of") && what.contains("missed Some("), "{what}");
+    // In some runs, a replay that counts too few events sees it first.
+    assert_seen_as(Sabotage::SkipsHorizon, |what| {
+        what.starts_with("a follower of") && what.contains("missed Some(")
+    });
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 mod imports;
 mod modules;
+mod stars;
 
 const MOST_LINES: usize = 500;
 const MOST_COLUMNS: usize = 100;
@@ -42,6 +43,39 @@ fn rust_files() -> Vec<PathBuf> {
     }
     assert!(files.len() > 100, "the workspace is found");
     files
+}
+
+/// The folders that are packages of the workspace.
+fn members() -> Vec<PathBuf> {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, members) = workspace.split_once("members = [").expect("the members are listed");
+    let members = members.split(']').next().unwrap();
+    members.split('"').skip(1).step_by(2).map(|member| root().join(member)).collect()
+}
+
+/// Cargo neither compiles nor runs the tests of a library or a program with `test = false`.
+#[test]
+fn a_target_that_cargo_does_not_test_has_no_tests() {
+    let (sources, mut found) = (rust_files(), 0);
+    for folder in members() {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let is_target = |part: &&str| part.starts_with("lib]") || part.starts_with("[bin]]");
+        let targets = manifest.split("\n[").filter(is_target);
+        for target in targets.filter(|part| part.lines().any(|line| line == "test = false")) {
+            let path = target.lines().find_map(|line| line.strip_prefix("path = \""));
+            let path = folder.join(path.map_or("src/lib.rs", |path| path.trim_end_matches('"')));
+            // A program among several is one file.
+            let beside = path.parent().filter(|beside| !beside.ends_with("bin"));
+            let is_part =
+                |file: &&PathBuf| **file == path || beside.is_some_and(|it| file.starts_with(it));
+            for file in sources.iter().filter(is_part) {
+                let text = fs::read_to_string(file).unwrap();
+                assert!(!text.contains("#[cfg(test)]"), "{} is not tested", file.display());
+            }
+            found += 1;
+        }
+    }
+    assert!(found > 10, "the targets are found: {found}");
 }
 
 #[test]

@@ -1,19 +1,21 @@
 //! What an import has done so far, so that it can go on after an interruption: a file in the folder
 //! for state, and the report of refused rows.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use csv::{ByteRecord, Writer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sms_client::IdempotencyKey;
 use sms_client::contact::{ImportOutcome, ImportResult};
+use sms_files::failures::Failures;
+use sms_files::{Delimiter, Row};
 
-use super::sheet::{Row, hex};
+use super::people::hex;
 use crate::failure::Failure;
-use crate::private_file;
+use crate::file_args::unfinished_name;
+use crate::private_file::{self, NewFile};
 use crate::profile::state_folder;
 
 /// What became of the rows so far.
@@ -26,11 +28,14 @@ pub(crate) struct Totals {
     /// A later row of the same portion has the same number.
     pub duplicate: u64,
     pub invalid: u64,
+    /// Values that were left out of rows that were imported.
+    #[serde(default)]
+    pub left_out: u64,
     pub added_to_list: u64,
 }
 
 impl Totals {
-    /// With so many rows more, and what the server says of them.
+    /// The totals with `rows` rows more, and with what the server says of them.
     pub(crate) fn plus(self, rows: u64, result: Option<&ImportResult>) -> Self {
         let Some(result) = result else {
             return Self { rows: self.rows + rows, ..self };
@@ -44,6 +49,7 @@ impl Totals {
             unchanged: self.unchanged + result.unchanged,
             duplicate: self.duplicate + result.rows.iter().filter(is_duplicate).count() as u64,
             invalid: self.invalid + result.invalid,
+            left_out: self.left_out,
             added_to_list: self.added_to_list + result.added_to_list,
         }
     }
@@ -75,8 +81,9 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of an import of the file with this digest. `target` is whatever else tells one
-    /// import from another: the server, the key, the list, and which columns are read.
+    /// The journal of an import of the file with this digest. `target` is whatever else
+    /// distinguishes one import from another: the server, the key, the list, and which columns are
+    /// read.
     pub(crate) fn open(target: &[&str], digest: &str, start: Start) -> Result<Self, Failure> {
         let mut hash = Sha256::new();
         for part in target.iter().chain([&digest]) {
@@ -122,9 +129,8 @@ impl Journal {
     }
 
     /// Forgets the import: it is complete.
-    pub(crate) fn finish(self) -> Result<Totals, Failure> {
-        fs::remove_file(&self.file).map_err(Failure::file(&self.file))?;
-        Ok(self.state.totals)
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        fs::remove_file(&self.file).map_err(Failure::file(&self.file))
     }
 
     fn write(&self) -> Result<(), Failure> {
@@ -142,37 +148,63 @@ fn read(file: &Path) -> Result<Option<State>, Failure> {
     }
 }
 
-/// The rows that were refused, as CSV: where they stood, why, and what they were.
+/// A report with what an interrupted import wrote to it: these bytes, in a new file. They are read
+/// and never written where they are, and never from a link.
+fn go_on(file: &Path, unfinished: &Path, bytes: u64) -> Result<File, Failure> {
+    let is_long_enough =
+        |path: &&Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.len() >= bytes);
+    // It may have been killed after the report got its name.
+    let Some(earlier) = [unfinished, file].into_iter().find(is_long_enough) else {
+        let problem = "the rows that were refused before are not in it: name the same --report as \
+                       before, or begin again with --restart";
+        return Err(Failure::Content { file: file.to_owned(), problem: problem.to_owned() });
+    };
+    let earlier = File::open(earlier).map_err(Failure::file(earlier))?;
+    let mut new = NewFile::begin(unfinished).map_err(Failure::file(unfinished))?;
+    io::copy(&mut earlier.take(bytes), new.file()).map_err(Failure::file(unfinished))?;
+    let opened = new.file().try_clone().map_err(Failure::file(unfinished))?;
+    new.publish().map_err(Failure::file(unfinished))?;
+    Ok(opened)
+}
+
+/// The rows that were refused or not taken as a whole, as CSV: what they were, where they stood and
+/// why. The file has its name once the import is complete.
 #[derive(Debug)]
 pub(crate) struct Report {
     file: PathBuf,
-    writer: Writer<File>,
+    /// Its name until then.
+    unfinished: PathBuf,
+    failures: Failures,
+    writer: BufWriter<File>,
 }
 
 impl Report {
-    /// Goes on after so many bytes; 0 begins a new report.
-    pub(crate) fn open(file: &Path, headings: &ByteRecord, bytes: u64) -> Result<Self, Failure> {
-        let failed = || Failure::file(file);
-        if fs::metadata(file).map_or(0, |about| about.len()) < bytes {
-            let problem = "the rows that were refused before are not in it: name the same --report \
-                           as before, or begin again with --restart";
-            return Err(Failure::Content { file: file.to_owned(), problem: problem.to_owned() });
-        }
-        let mut options = OpenOptions::new();
-        options.create(true).write(true).truncate(bytes == 0);
-        let mut opened = options.open(file).map_err(failed())?;
-        opened.set_len(bytes).map_err(failed())?;
-        opened.seek(SeekFrom::Start(bytes)).map_err(failed())?;
-        let writer = csv::WriterBuilder::new().flexible(true).from_writer(opened);
-        let mut report = Self { file: file.to_owned(), writer };
+    /// Continues after `bytes` bytes; 0 begins a new report.
+    pub(crate) fn open(
+        file: &Path,
+        header: &[String],
+        delimiter: Delimiter,
+        bytes: u64,
+    ) -> Result<Self, Failure> {
+        let unfinished = unfinished_name(file);
+        let opened = if bytes == 0 {
+            // What an earlier import refused says nothing of this one.
+            remove(file)?;
+            private_file::create(&unfinished).map_err(Failure::file(&unfinished))?
+        } else {
+            go_on(file, &unfinished, bytes)?
+        };
+        let failures = Failures::of(header, delimiter);
+        let writer = BufWriter::new(opened);
+        let mut report = Self { file: file.to_owned(), unfinished, failures, writer };
         if bytes == 0 {
-            report.write(b"sms_row", b"sms_error", headings)?;
+            report.write(&report.failures.header(header))?;
         }
         Ok(report)
     }
 
     pub(crate) fn add(&mut self, row: &Row, reason: &str) -> Result<(), Failure> {
-        self.write(row.number.to_string().as_bytes(), reason.as_bytes(), &row.cells)
+        self.write(&self.failures.row(&row.cells, row.line, reason))
     }
 
     /// Brings all of it to the disk, and says how long it is.
@@ -184,22 +216,35 @@ impl Report {
         Ok(opened.metadata().map_err(failed())?.len())
     }
 
-    /// The report's name, if there is anything in it. Otherwise it is removed.
-    pub(crate) fn finish(self, refused: u64) -> Result<Option<PathBuf>, Failure> {
-        let Self { file, writer } = self;
+    /// The report's name, if there is anything in it. Otherwise there is none, not even an earlier
+    /// one.
+    pub(crate) fn finish(mut self, reported: u64) -> Result<Option<PathBuf>, Failure> {
+        if reported > 0 {
+            // It has its name only once all of it is there.
+            self.sync()?;
+        }
+        let Self { file, unfinished, failures: _, writer } = self;
         drop(writer);
-        if refused > 0 {
+        if reported > 0 {
+            fs::rename(&unfinished, &file).map_err(Failure::file(&file))?;
             return Ok(Some(file));
         }
-        fs::remove_file(&file).map_err(Failure::file(file))?;
+        fs::remove_file(&unfinished).map_err(Failure::file(unfinished))?;
+        remove(&file)?;
         Ok(None)
     }
 
-    fn write(&mut self, row: &[u8], error: &[u8], cells: &ByteRecord) -> Result<(), Failure> {
-        let record = [row, error].into_iter().chain(cells);
-        let file = &self.file;
-        self.writer
-            .write_record(record)
-            .map_err(|error| Failure::Content { file: file.clone(), problem: error.to_string() })
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.writer.write_all(bytes).map_err(Failure::file(&self.file))
+    }
+}
+
+/// Removes a report, if it is there. What is no file, such as `/dev/null`, stays.
+fn remove(report: &Path) -> Result<(), Failure> {
+    match fs::symlink_metadata(report) {
+        Ok(about) if about.is_dir() || about.is_file() || about.is_symlink() => {
+            fs::remove_file(report).map_err(Failure::file(report))
+        }
+        _ => Ok(()),
     }
 }

@@ -29,8 +29,15 @@ fn messages_are_listed_read_cancelled_and_exported() {
     assert!(ran.err.contains("message_not_cancellable"), "{ran:?}");
     home.run(&["messages", "export", "--output", "all.csv"]).assert(0);
     let ran = home.run(&["messages", "export"]).assert(0);
-    assert_eq!(std::fs::read_to_string(home.file("all.csv")).unwrap(), ran.out);
     assert_eq!(ran.out.lines().count(), 2);
+    assert!(!ran.out.starts_with('\u{feff}'), "programs read a pipe");
+    let marked = format!("\u{feff}{}", ran.out);
+    let exported = std::fs::read_to_string(home.file("all.csv")).unwrap();
+    assert_eq!(exported, marked, "a spreadsheet opens a file");
+    assert_eq!(home.run(&["messages", "export", "--bom"]).assert(0).out, marked);
+    home.run(&["messages", "export", "--no-bom", "--output", "all.csv"]).assert(0);
+    assert_eq!(std::fs::read_to_string(home.file("all.csv")).unwrap(), ran.out);
+    home.run(&["messages", "export", "--bom", "--no-bom"]).assert(2);
     let ran = home.run(&["messages", "get", "bat_1"]).assert(2);
     assert!(ran.err.contains("begins with msg_"), "{ran:?}");
     home.run(&["messages", "get", "msg_00000000000000000000000000"]).assert(4);
@@ -94,6 +101,11 @@ fn an_inbound_message_is_simulated_with_the_operators_token() {
     let ran = home.run(&["messages", "list", "--direction", "inbound"]).assert(0);
     assert!(ran.out.contains("← +447700900555") && ran.out.contains("Yes"), "{ran:?}");
     assert!(!ran.out.contains('\x1b'), "a message does not command the terminal: {ran:?}");
+    for (from, exit, said) in [("ACME", 0, "unrouted"), ("a name that is too long", 4, "from:")] {
+        let simulate = ["inbound", "simulate", "--from", from, "--to", SHARED_NUMBER];
+        let ran = home.run(&[&simulate[..], &["--body", "Hello"]].concat()).assert(exit);
+        assert!(ran.out.contains(said) || ran.err.contains(said), "{ran:?}");
+    }
 }
 
 #[test]

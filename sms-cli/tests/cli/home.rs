@@ -55,6 +55,7 @@ impl Home {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sms"));
         command.args(arguments).env_clear().env("HOME", &self.folder).env("TZ", "UTC");
+        command.envs(sms_test_clock::variables());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

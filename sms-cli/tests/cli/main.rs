@@ -5,11 +5,15 @@
 
 mod campaigns;
 mod commands;
+mod documented;
 mod home;
 mod import;
 mod listen;
 mod login;
+#[path = "../../../tests/suite/pages.rs"]
+mod pages;
 mod receiver;
 mod send;
 mod server;
+mod terminal;
 mod usage;

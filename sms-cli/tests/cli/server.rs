@@ -10,6 +10,7 @@ use clap::Parser as _;
 use serde_json::{Value, json};
 use sms_http::server::cli::Cli;
 use sms_http::server::run;
+use sms_http::server::secrets::Hidden;
 
 /// The longest a test waits for anything.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
@@ -33,19 +34,18 @@ fn start() -> SocketAddr {
     let address = free.local_addr().unwrap();
     drop(free);
     let listen = address.to_string();
-    let settings = Cli::parse_from([
+    let mut settings = Cli::parse_from([
         "sms-server",
         "--sandbox",
         "--demo=false",
         "--addr",
         &listen,
-        "--admin-token",
-        TOKEN,
         "--rate-per-second=100000",
         "--rate-burst=100000",
         "--webhook-allow-private",
     ])
     .settings;
+    settings.secrets.admin_token = Some(Hidden(TOKEN.to_owned()));
     thread::spawn(move || {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(run(settings, std::future::pending())).unwrap();

@@ -19,7 +19,9 @@ use sms_client::keyword::Keyword;
 use sms_client::link::Link;
 use sms_client::list::{ContactList, ListContactsAdded};
 use sms_client::message::{Direction, Encoding, Message, MessageStatus, MessageWithEvents};
-use sms_client::opt_out::{OptOut, OptOutSource, TotalMeta};
+use sms_client::opt_out::{
+    OptOut, OptOutImportOutcome, OptOutImportResult, OptOutSource, TotalMeta,
+};
 use sms_client::send::{Batch, BatchMeta, Priority, Quote, RejectionReason};
 use sms_client::sender_name::{SenderName, SenderStatus};
 use sms_client::template::Template;
@@ -144,6 +146,7 @@ const ANSWERS: &[(&str, Check)] = &[
     ("message_quote", data::<Quote>),
     ("message_send", data_and_meta::<Batch, BatchMeta>),
     ("opt_out_create", data::<OptOut>),
+    ("opt_out_import", data::<OptOutImportResult>),
     ("opt_out_list", data_and_meta::<Vec<OptOut>, TotalMeta>),
     ("sender_name_create", data::<SenderName>),
     ("sender_name_list", data::<Vec<SenderName>>),
@@ -193,6 +196,7 @@ fn the_words_of_every_choice_are_those_of_the_document() {
         ("ImportOutcome", ImportOutcome::WORDS),
         ("KeyKind", KeyKind::WORDS),
         ("MessageStatus", MessageStatus::WORDS),
+        ("OptOutImportOutcome", OptOutImportOutcome::WORDS),
         ("OptOutSource", OptOutSource::WORDS),
         ("Priority", Priority::WORDS),
         ("RejectionReason", RejectionReason::WORDS),

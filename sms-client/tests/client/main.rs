@@ -10,3 +10,4 @@ mod pages;
 mod replay;
 mod retries;
 mod script;
+mod versions;

@@ -72,3 +72,16 @@ async fn opt_outs_are_read_by_their_offset() {
     let asked = script.asked();
     assert_eq!(asked[1].line(), "GET /api/v1/opt-outs?limit=100&offset=2 HTTP/1.1");
 }
+
+#[tokio::test]
+async fn a_conversation_with_a_name_is_read_by_the_name() {
+    let name = "A/C & Co";
+    let thread =
+        json!({ "contact_number": name, "contact": null, "opted_out": false, "messages": [] });
+    let answer = json!({ "data": thread, "meta": null }).to_string();
+    let script = Script::start(vec![Turn::Answer(200, "", answer)]).await;
+    let thread = client(&script).conversation_get(&name.into()).await.unwrap();
+    assert_eq!(thread.contact_number.as_str(), name);
+    let asked = script.asked();
+    assert_eq!(asked[0].line(), "GET /api/v1/conversations/A%2FC%20&%20Co HTTP/1.1");
+}

@@ -6,10 +6,11 @@ use sms_core::campaign::{Campaign, CampaignStatus};
 use sms_core::credits::ledger::Cause;
 use sms_core::event::EventType;
 use sms_core::message::MessageStatus;
+use sms_core::route::HandOver;
 use sms_core::time::Timestamp;
 
 use crate::Rig;
-use crate::rig::{credits, days, done, refusal_of, refused, seconds, taken};
+use crate::rig::{credits, days, done, refusal_of, refused, seconds, taken, try_later, unanswered};
 
 async fn status(rig: &Rig, campaign: &Campaign) -> CampaignStatus {
     rig.campaign_now(campaign).await.expect("there").status(rig.now())
@@ -73,13 +74,32 @@ scenarios! { Campaign;
         assert_eq!(counts.to_array(), [0, 0, 1, 1, 0, 0, 1, 4]);
         assert_eq!(rig.balance(&account).await, 8);
         assert_eq!(status(rig, &campaign).await, CampaignStatus::Cancelled);
-        // Its lease has expired: another worker takes it, because it may have been sent.
+        // Its lease has expired: it may have been sent, and is not sent again.
         rig.advance(days(1).checked_div(1_000).expect("some time"));
         let again = rig.claim_all().await;
-        assert_eq!(again.ids(), [hand.ids()[2]]);
-        rig.finish(&again, &taken()).await;
+        assert_eq!((again.messages.len(), again.given_up), (0, 1));
+        assert_eq!(rig.balance(&account).await, 8, "what may have been sent is not refunded");
         rig.deliver(hand.ids()[2]).await;
         assert_eq!(rig.counts(&campaign).await.to_array(), [0, 0, 0, 1, 1, 0, 1, 4]);
+    }
+
+    /// What a worker has taken and not submitted when the campaign is cancelled is cancelled and
+    /// refunded once the worker gives it back, or once it is due again.
+    async fn what_was_taken_and_not_submitted_is_cancelled(rig: &Rig) {
+        let account = rig.account(10).await;
+        let campaign = rig.launched(&account, 1..=3).await;
+        let hand = rig.claim(3).await;
+        rig.cancel_campaign(&campaign).await;
+        rig.record(hand.ids()[0], hand.token, HandOver::GivenBack).await;
+        rig.record(hand.ids()[1], hand.token, try_later()).await;
+        rig.record(hand.ids()[2], hand.token, unanswered()).await;
+        rig.advance(seconds(5));
+        let found = rig.claim_all().await;
+        assert_eq!((found.messages.len(), found.failed, found.given_up), (0, 0, 1));
+        assert_eq!(rig.counts(&campaign).await.to_array(), [0, 0, 0, 0, 0, 1, 0, 2]);
+        assert_eq!(rig.balance(&account).await, 9);
+        let path = [MessageStatus::Queued, MessageStatus::Sending, MessageStatus::Cancelled];
+        assert_eq!(rig.statuses(&account, hand.ids()[0]).await, path);
     }
 
     /// From the moment it is cancelled no message of it is taken, swept or not: a worker that finds
@@ -151,7 +171,7 @@ scenarios! { Campaign;
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=3).await;
         let text = rig.messages_of(&campaign).await.remove(1);
-        let plan = sms_core::message::cancel::CancelPlan {
+        let plan = sms_core::change::cancel::CancelPlan {
             account: account.id,
             message: text.id,
             at: rig.now(),

@@ -1,7 +1,7 @@
 //! Counts, whatever happens to messages.
 
 use sms_core::campaign::CampaignStatus;
-use sms_core::message::cancel::CancelPlan;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::message::{MessageFilter, MessageStatus};
 use sms_core::opt_out::{OptOut, OptOutSource};
 use sms_core::random::Random;

@@ -4,6 +4,7 @@ use sms_core::campaign::{Campaign, CampaignChange, EditRefused};
 use sms_core::message::Body;
 use sms_core::page::{Cursor, Page};
 use sms_core::store::CommitError;
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{millis, page, read_all, refusal_of};
@@ -17,7 +18,7 @@ async fn update(
 }
 
 async fn delete(rig: &Rig, campaign: &Campaign) -> Result<(), CommitError<EditRefused>> {
-    rig.store().campaign_delete(campaign.account, campaign.id).await
+    rig.store().campaign_delete(campaign.account, campaign.id, Any).await
 }
 
 scenarios! { Campaign;

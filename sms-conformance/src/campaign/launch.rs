@@ -9,6 +9,7 @@ use sms_core::inbound::Origin;
 use sms_core::list::ContactList;
 use sms_core::message::{Body, MessageFilter, MessageStatus};
 use sms_core::store::CommitError;
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{credits, days, done, minutes, named, person, refusal_of, request, seconds};
@@ -39,7 +40,7 @@ async fn refuses(
 }
 
 async fn remove(rig: &Rig, list: &ContactList) {
-    assert!(rig.store().list_delete(list.account, list.id).await.expect("removed"));
+    assert!(rig.store().list_delete(list.account, list.id, Any).await.expect("removed"));
 }
 
 scenarios! { Campaign;

@@ -10,6 +10,8 @@ use sms_core::idempotency::{Once, Owner};
 use sms_core::message::{Body, MessageStatus};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::store::CommitError;
+use sms_core::upkeep::Chore;
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{refusal_of, request, taken};
@@ -97,7 +99,7 @@ scenarios! { Campaign;
                     let change = CampaignChange { body, ..CampaignChange::default() };
                     two.campaign_update(account_id, id, change, at).await.map(drop)
                 } else {
-                    two.campaign_delete(account_id, id).await
+                    two.campaign_delete(account_id, id, Any).await
                 };
                 if let Err(error) = result {
                     let late = matches!(error, CommitError::Refused(EditRefused::NotDraft));
@@ -130,7 +132,7 @@ scenarios! { Campaign;
             };
             let (account_id, list_id) = (list.account, list.id);
             let remove =
-                async move { two.list_delete(account_id, list_id).await.expect("removed") };
+                async move { two.list_delete(account_id, list_id, Any).await.expect("removed") };
             let launched = rig.race(vec![launch.boxed(), remove.boxed()])[0];
             assert_eq!(rig.messages_of(&draft).await.len(), if launched { 9 } else { 0 });
         }
@@ -207,7 +209,7 @@ scenarios! { Campaign;
             );
             let store = rig.store().clone();
             let fold = async move {
-                store.campaign_counts_tidy(3).await.expect("folded");
+                store.tidy(Chore::CampaignCounts, 3).await.expect("folded");
             };
             futures.push(fold.boxed());
         }

@@ -1,11 +1,12 @@
 //! Pages of contacts, and searches.
 
+use sms_core::account::AccountStatus;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{Contact, ContactFilter, ContactInput};
-use sms_core::page::{Cursor, Page};
+use sms_core::page::{Cursor, LOOKED_AT, Page};
 
 use crate::Rig;
-use crate::rig::{named, page, person, read_all};
+use crate::rig::{done, named, page, person, read_all};
 
 fn q(text: &str) -> ContactFilter {
     ContactFilter { search: ContactSearch::parse(text), list_id: None }
@@ -68,6 +69,42 @@ scenarios! { Contact;
             assert_eq!(seen.len(), first, "as many as there were");
             assert_eq!(seen[seen.len() - 9..], expected);
             next += 100;
+        }
+    }
+
+    /// A search looks at a bounded number of contacts for a page. Its cursor continues from there,
+    /// also on a list, and the pages together show every contact that it finds, once.
+    async fn a_search_among_many_contacts_ends_early_with_a_cursor(rig: &Rig) {
+        const MORE: u16 = 50;
+        let count = u16::try_from(LOOKED_AT).expect("it fits") + MORE;
+        // Not one of the rig's: its audit reads each contact.
+        let new = rig.new_account(AccountStatus::Active, 0);
+        let account = new.account.clone();
+        done(rig.store().account_create(new, None).await).expect("the account is written");
+        let list = rig.list(&account).await;
+        let name = |n| if [1, 2, count].contains(&n) { "Zoe" } else { "Ann" };
+        rig.import(&account, (1..=count).map(|n| named(n, name(n))).collect(), Some(list.id)).await;
+        let read = async |filter: &ContactFilter, after| {
+            let wanted = page(25, after);
+            rig.store().contact_list(account.id, filter, wanted).await.expect("read")
+        };
+        let phones = |page: &Page<Contact>| -> Vec<_> {
+            page.items.iter().map(|contact| contact.phone).collect()
+        };
+        let last_looked_at = ContactFilter::default().search(&person(MORE + 1).to_string());
+        let last_looked_at = read(&last_looked_at, None).await.items[0].id;
+        for list_id in [None, Some(list.id)] {
+            let found = ContactFilter { list_id, ..q("zoe") };
+            let first = read(&found, None).await;
+            assert_eq!(phones(&first), [person(count)]);
+            assert_eq!(first.next, Some(Cursor::after(last_looked_at)));
+            let rest = read(&found, first.next).await;
+            assert_eq!((phones(&rest), rest.next), (vec![person(2), person(1)], None));
+            let nobody = read(&ContactFilter { list_id, ..q("nobody") }, None).await;
+            assert_eq!(nobody, Page { items: vec![], next: first.next });
+            // A number is looked up, wherever it is.
+            let one = ContactFilter { list_id, ..q(&person(1).to_string()) };
+            assert_eq!(phones(&read(&one, None).await), [person(1)]);
         }
     }
 

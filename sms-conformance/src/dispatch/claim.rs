@@ -5,7 +5,7 @@ use sms_core::credits::ledger::Kind;
 use sms_core::dispatch::{ClaimPlan, LEASE, Lane, RouteLane, TEST_DELAY, VALIDITY, Wanted};
 use sms_core::event::EventType;
 use sms_core::message::{ErrorCode, MessageStatus};
-use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::route::{Look, OutboundMessage, RouteName};
 
 use crate::Rig;
 use crate::rig::{event_of, millis, request, seconds, taken};
@@ -125,6 +125,7 @@ scenarios! { Dispatch;
                 lane: Lane::Normal,
                 attempt: 0,
                 expires_at: rig.now().plus(VALIDITY),
+                look: Look::at(rig.now()),
             }]
         );
         let statuses = rig.statuses(&account, message.id).await;
@@ -218,7 +219,7 @@ scenarios! { Dispatch;
         assert_eq!(later.status, MessageStatus::Scheduled);
     }
 
-    /// A message that nobody took while it was valid fails as expired at that very moment.
+    /// A message that no worker took while it was valid fails as expired at that very moment.
     async fn a_message_past_its_validity_expires(rig: &Rig) {
         let account = rig.account(10).await;
         let [first, second] = [rig.text(&account, 1).await, rig.text(&account, 2).await];

@@ -1,15 +1,15 @@
 //! Messages that a worker holds from the moment they are accepted.
 
 use sms_core::account::{Account, AccountStatus, Mode};
+use sms_core::change::cancel::CancelRefused;
 use sms_core::dispatch::{LEASE, OutcomeRecorded};
 use sms_core::ids::MessageId;
-use sms_core::message::cancel::CancelRefused;
 use sms_core::message::{Direction, ErrorCode, MessageFilter, MessageStatus};
 use sms_core::phone::E164;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan, Reported};
 use sms_core::route::{HandOver, RouteName};
-use sms_core::sender_name::Decision;
+use sms_core::sender_name::review::Decision;
 use sms_core::sending::SendPlan;
 use sms_core::sending::settle::SendRefused;
 use sms_core::store::CommitError;
@@ -59,8 +59,8 @@ async fn assert_nothing_written(rig: &Rig, account: &Account) {
 }
 
 scenarios! { Dispatch;
-    /// A held message is `sending` with the worker's lease, as if it had been claimed: nobody else
-    /// gets it, and its outcome counts. The answer says `queued`, and so does a replay.
+    /// A held message is `sending` with the worker's lease, as if it had been claimed: no other
+    /// worker gets it, and its outcome counts. The answer says `queued`, and so does a replay.
     async fn a_held_message_is_sending_and_the_answer_says_queued(rig: &Rig) {
         let account = rig.account(10).await;
         let wanted = request_with_key(1, "once");
@@ -91,13 +91,13 @@ scenarios! { Dispatch;
 
     /// When the worker dies, its lease runs out and another worker claims the message. The timeline
     /// says that it may be sent twice, and it counts as once handed over without an answer: refused
-    /// the next time, it is not refunded. What the first worker tells later changes nothing.
+    /// the next time, it is not refunded. What the first worker reports later changes nothing.
     async fn a_held_message_whose_worker_died_is_claimed_and_may_be_sent_twice(rig: &Rig) {
         let account = rig.account(10).await;
         let (id, first) = held(rig, &account).await;
         rig.advance(LEASE);
         let second = rig.claim_all().await;
-        assert_eq!(second.messages, first.messages);
+        assert_eq!(second.messages, first.looked_at(rig.now()));
         let timeline = rig.timeline(&account, id).await;
         let told = timeline.last().and_then(|line| line.detail.as_deref());
         assert!(told.is_some_and(|told| told.contains("may be sent twice")), "{timeline:?}");
@@ -127,15 +127,16 @@ scenarios! { Dispatch;
     }
 
     /// A message that is given back was not handed over: it can be claimed at once, as the same
-    /// attempt, and the timeline does not tell.
+    /// attempt, and the timeline does not show it.
     async fn a_held_message_that_is_given_back_can_be_claimed_at_once(rig: &Rig) {
         let account = rig.account(10).await;
         let (id, hand) = held(rig, &account).await;
+        let due_at = rig.now();
         rig.advance(millis(300));
         give_back(rig, &hand).await;
-        assert_eq!(rig.next_dispatch().await, Some(rig.now()));
+        assert_eq!(rig.next_dispatch().await, Some(due_at));
         let again = rig.claim_all().await;
-        assert_eq!(again.messages, hand.messages);
+        assert_eq!(again.messages, hand.looked_at(rig.now()));
         let statuses = [MessageStatus::Queued, MessageStatus::Sending];
         assert_eq!(rig.statuses(&account, id).await, statuses);
         assert_eq!(rig.finish(&hand, &taken()).await, [OutcomeRecorded::LeaseLost]);
@@ -200,7 +201,7 @@ scenarios! { Dispatch;
         let account = rig.account(10).await;
         let (id, hand) = held(rig, &account).await;
         let network_id = NetworkId::new(RouteName::new("main"), "7");
-        let report = NetworkReport { id: network_id.clone(), status: ReceiptStatus::Delivered };
+        let report = NetworkReport::new(network_id.clone(), ReceiptStatus::Delivered);
         let plan = ReportPlan { report, at: rig.now(), ids: rig.ids() };
         let reported = all_recorded(rig.store().reports_record(vec![plan]).await).remove(0);
         assert_eq!(reported, Reported::Early);
@@ -210,9 +211,9 @@ scenarios! { Dispatch;
         assert_eq!(rig.status(&account, id).await, MessageStatus::Delivered);
     }
 
-    /// Nobody looks again at a held message before it is handed over, so it is not accepted when
-    /// its recipient has opted out since it was planned, when its number is no longer its
-    /// account's, or when its sender name was rejected. It is planned again.
+    /// A held message is not checked again before it is handed over, so it is not accepted when its
+    /// recipient has opted out since it was planned, when its number is no longer its account's, or
+    /// when its sender name was rejected. It is planned again.
     async fn what_a_claim_would_find_is_found_when_a_held_message_is_accepted(rig: &Rig) {
         rig.provide_our_number().await;
         let our = crate::rig::our_number();

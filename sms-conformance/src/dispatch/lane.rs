@@ -1,9 +1,10 @@
-//! Lanes, and turns among the accounts whose messages wait: nobody waits behind a campaign.
+//! Lanes, and turns among the accounts whose messages wait: no message to a person waits behind a
+//! campaign.
 
 use std::collections::BTreeMap;
 
 use sms_core::account::{Account, AccountChange, Share};
-use sms_core::dispatch::{ClaimPlan, Claimed, Lane, RouteLane, Turns, Wanted};
+use sms_core::dispatch::{ClaimPlan, Claimed, LEASE, Lane, RouteLane, Turns, Wanted};
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::route::RouteName;
 
@@ -34,7 +35,8 @@ impl<'a> Server<'a> {
         claimed
     }
 
-    /// How many messages of each of these accounts a claim takes. Accounts are told by `bodies`.
+    /// How many messages of each of these accounts a claim takes. Accounts are recognised by
+    /// `bodies`.
     async fn claim_of(&mut self, limit: usize, bodies: &[&str]) -> Vec<usize> {
         let claimed = self.claim(limit).await.messages;
         let of = |body: &&str| claimed.iter().filter(|text| text.body.as_str() == *body).count();
@@ -58,8 +60,8 @@ fn ids(claimed: &Claimed) -> Vec<MessageId> {
 }
 
 scenarios! { Dispatch;
-    /// What somebody waits for goes before what waits in bulk, however long that has been due; a
-    /// claim that takes all that is due takes it in that order too.
+    /// The normal lane goes before bulk, however long that has been due; a claim that takes all
+    /// that is due takes it in that order too.
     async fn what_somebody_waits_for_goes_first(rig: &Rig) {
         let account = rig.account(50).await;
         let bulk = rig.send(&account, &request(1..=20)).await.messages;
@@ -161,6 +163,28 @@ scenarios! { Dispatch;
         assert_eq!(seen.len(), 7, "{seen}");
         assert!("abcdefg".chars().all(|body| seen.contains(body)), "{seen}");
         assert_eq!(accounts.len(), 7);
+    }
+
+    /// Of an account's messages that fell due at the same time, those accepted first take the first
+    /// turns, even if a worker held them before.
+    async fn what_fell_due_together_leaves_in_the_order_of_the_messages(rig: &Rig) {
+        let account = rig.account(2_000).await;
+        let mut server = Server::start(rig).await;
+        let again = rig.now().plus(LEASE);
+        let tried = rig.send(&account, &request(1..=12).priority(Lane::Bulk)).await.messages;
+        let at_once = request(13..=24).priority(Lane::Bulk).schedule_at(again);
+        let new = rig.send(&account, &at_once).await.messages;
+        assert_eq!(rig.claim_all().await.messages.len(), 12, "their worker dies");
+        rig.advance_to(again);
+        let mut all: Vec<MessageId> = tried.iter().chain(&new).map(|text| text.id).collect();
+        all.sort_unstable();
+        let first = server.claim(1).await;
+        assert!(server.turns.is_crowded());
+        let mut claimed = ids(&first);
+        while claimed.len() < all.len() {
+            claimed.extend(ids(&server.claim(5).await));
+        }
+        assert_eq!(claimed, all);
     }
 
     /// An account's share weighs: with 3 it gets three times what one with 1 gets.

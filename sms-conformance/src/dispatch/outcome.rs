@@ -6,6 +6,7 @@ use sms_core::event::EventType;
 use sms_core::message::{Body, ErrorCode, MessageStatus};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::route::{Comeback, HandOver, Simulated};
+use sms_core::upkeep::Due;
 
 use crate::Rig;
 use crate::rig::{
@@ -140,10 +141,10 @@ scenarios! { Dispatch;
         let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
         let other = Simulated { after: seconds(4), what: Comeback::Receipt(absent) };
         let owed = vec![reply.clone(), receipt.clone(), other.clone()];
-        assert_eq!(rig.store().follow_ups_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::FollowUps).await.expect("read"), None);
         let message = rig.message_that_brings(&account, 1, owed).await;
         let left_at = rig.now();
-        let next = rig.store().follow_ups_next().await.expect("read");
+        let next = rig.store().next(Due::FollowUps).await.expect("read");
         assert_eq!(next, Some(left_at.plus(seconds(2))));
         rig.advance(seconds(2) - millis(1));
         assert_eq!(rig.follow_ups().await, []);

@@ -6,7 +6,8 @@ use sms_core::number::rent::{GRACE, PERIOD, RentPlan, RentScope};
 use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
-use sms_core::sender_name::Decision;
+use sms_core::sender_name::review::Decision;
+use sms_core::sender_name::store::NamesWanted;
 use sms_core::store::CommitError;
 
 use crate::Rig;
@@ -154,7 +155,7 @@ scenarios! { Dispatch;
         assert_eq!((hand.ids().len(), hand.failed), (0, 1), "it only waits for a decision");
         assert_eq!(rig.message(&account, waiting.id).await.error, error);
         let waiting = send(&account, "Bistro").await;
-        let names = rig.store().sender_name_list(account.id).await.expect("read");
+        let names = rig.store().sender_name_list(account.id, NamesWanted::All).await.expect("read");
         rig.review(&names[0], Decision::Approve).await;
         assert_eq!(rig.claim(10).await.ids(), [waiting.id]);
     }

@@ -12,6 +12,7 @@ use sms_core::event::row::ROW_EVENTS;
 use sms_core::ids::{EventId, MessageId};
 use sms_core::message::MessageStatus;
 use sms_core::page::Limit;
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{days, events_from, message_of, millis, refused, request, taken};
@@ -60,7 +61,7 @@ scenarios! { Event;
         assert_eq!(unknown, None);
     }
 
-    /// Pages of any size, in both directions, show each event once, and a follower that goes on
+    /// Pages of any size, in both directions, show each event once, and a follower that continues
     /// from the last position gets what is new and nothing else.
     async fn a_follower_goes_on_where_it_stopped(rig: &Rig) {
         let account = rig.account(1_000).await;
@@ -173,7 +174,7 @@ scenarios! { Event;
         let all = rig.events(account.id).await;
         let before = rig.now().minus(days(1));
         let tidy = async |before, limit| {
-            rig.store().events_tidy(before, limit).await.expect("events are tidied")
+            rig.store().tidy(Chore::Events { before }, limit).await.expect("events are tidied")
         };
         assert_eq!(tidy(rig.now().minus(days(4)), 9).await, 0);
         assert_eq!(rig.events(account.id).await, all);

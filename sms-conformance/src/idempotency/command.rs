@@ -16,12 +16,15 @@ use sms_core::list::ListInput;
 use sms_core::message::filter::MessageFilter;
 use sms_core::number::Holder;
 use sms_core::number::release::AddPlan;
+use sms_core::number::store::NumbersWanted;
 use sms_core::opt_out::{OptOut, OptOutSource};
 use sms_core::page::{Limit, OffsetRequest, PageRequest};
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
+use sms_core::sender_name::store::NamesWanted;
 use sms_core::store::Store;
 use sms_core::template::TemplateInput;
+use sms_core::webhook::store::EndpointsWanted;
 
 use super::said::{Run, Said};
 use crate::Rig;
@@ -227,7 +230,10 @@ fn endpoint_create() -> Command {
             planned!(|store, claim| store.endpoint_create(endpoint, claim))
         },
         effects: |store, account| {
-            async move { store.endpoint_list(account.id).await.expect("read").len() }.boxed()
+            async move {
+                store.endpoint_list(EndpointsWanted::Of(account.id)).await.expect("read").len()
+            }
+            .boxed()
         },
     }
 }
@@ -274,7 +280,10 @@ fn number_create() -> Command {
             planned!(|store, claim| store.number_create(AddPlan::new(number), claim))
         },
         effects: |store, account| {
-            async move { store.numbers_held(account.id).await.expect("read").len() }.boxed()
+            async move {
+                store.number_list(NumbersWanted::HeldBy(account.id)).await.expect("read").len()
+            }
+            .boxed()
         },
     }
 }
@@ -333,7 +342,10 @@ fn sender_name_create() -> Command {
             planned!(|store, claim| store.sender_name_create(name, claim))
         },
         effects: |store, account| {
-            async move { store.sender_name_list(account.id).await.expect("read").len() }.boxed()
+            async move {
+                store.sender_name_list(account.id, NamesWanted::All).await.expect("read").len()
+            }
+            .boxed()
         },
     }
 }

@@ -6,7 +6,7 @@ use sms_core::idempotency::{Earlier, Once};
 /// What a command said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It took effect.
+    /// It took effect now.
     Done,
     /// An earlier request has the key.
     Earlier(Earlier),

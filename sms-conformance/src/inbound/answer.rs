@@ -18,7 +18,7 @@ fn owed(words: &str) -> Simulated {
 fn plan(rig: &Rig, row: FollowUp) -> InboundPlan {
     let FollowUp { id, message, number, person, route, due_at: _, what } = row;
     let Comeback::Reply(body) = what else { panic!("no receipt is owed") };
-    let text = InboundMessage { from: person, to: number, body, route };
+    let text = InboundMessage { from: person.into(), to: number, body, route };
     let origin = Origin::Answer { to: message, follow_up: id };
     InboundPlan::new(text, origin, rig.now(), rig.ids())
 }

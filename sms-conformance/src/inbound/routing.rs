@@ -5,6 +5,7 @@ use sms_core::event::EventType;
 use sms_core::ids::AccountId;
 use sms_core::inbound::{Origin, SHARED_REACH, TakenIn, Unrouted};
 use sms_core::message::{Direction, MessageFilter, MessageStatus, Times};
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{
@@ -32,8 +33,8 @@ async fn leave_from(rig: &Rig, account: &Account, number: u16, to: u16) {
 }
 
 scenarios! { Inbound;
-    /// A message to a dedicated number belongs to its account, whoever sends it; it is kept whole,
-    /// and notifies the endpoints.
+    /// A message to a dedicated number belongs to its account, whatever its sender; it is kept
+    /// whole, and notifies the endpoints.
     async fn a_message_to_a_dedicated_number_belongs_to_its_account(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let number = rig.dedicated_number(person(900), &account).await;
@@ -106,7 +107,10 @@ scenarios! { Inbound;
         }
         let younger = rig.advance(millis(1));
         rig.message_that_left(&account, 4).await;
-        let tidy = async || rig.store().last_contacted_tidy(younger, 2).await.expect("tidied");
+        let tidy = async || {
+            let tidied = rig.store().tidy(Chore::LastContacts { before: younger }, 2);
+            tidied.await.expect("tidied")
+        };
         assert_eq!([tidy().await, tidy().await, tidy().await], [2, 1, 0]);
         assert_eq!(owner(rig, 4).await, Some(account.id));
         assert_eq!(owner(rig, 1).await, None);

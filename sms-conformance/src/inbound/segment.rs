@@ -3,9 +3,11 @@
 use sms_core::dispatch::VALIDITY;
 use sms_core::inbound::TakenIn;
 use sms_core::inbound::segment::{
-    GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, Place, SegmentPlan, SegmentTaken,
+    Alphabet, GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, Place, SegmentPlan, SegmentTaken,
+    SegmentText,
 };
-use sms_core::message::{Body, Message, MessageFilter};
+use sms_core::keyword::reply_limit::ReplyLimits;
+use sms_core::message::{Message, MessageFilter};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 
@@ -13,13 +15,23 @@ use crate::Rig;
 use crate::rig::{days, millis, person, seconds};
 
 /// Part `number` of `total` of the message with this reference.
-fn plan(rig: &Rig, to: E164, reference: u16, (number, total): (u8, u8), body: &str) -> SegmentPlan {
+fn plan(rig: &Rig, to: E164, reference: u16, place: (u8, u8), body: &str) -> SegmentPlan {
+    raw(rig, to, reference, place, SegmentText::whole(body))
+}
+
+fn raw(
+    rig: &Rig,
+    to: E164,
+    reference: u16,
+    (number, total): (u8, u8),
+    text: SegmentText,
+) -> SegmentPlan {
     let part = InboundSegment {
-        from: person(1),
+        from: person(1).into(),
         to,
         reference,
         place: Place::new(number, total).expect("a place"),
-        body: Body::new(body),
+        text,
         route: RouteName::new("smpp"),
         received_at: rig.now(),
     };
@@ -39,7 +51,8 @@ fn joined(taken: SegmentTaken) -> Message {
 
 async fn give_up(rig: &Rig) -> GaveUp {
     let before = rig.now().minus(KEPT_FOR);
-    let plan = GiveUpPlan { before, validity: VALIDITY, at: rig.now(), ids: rig.ids() };
+    let (validity, reply_limits) = (VALIDITY, ReplyLimits::default());
+    let plan = GiveUpPlan { before, validity, reply_limits, at: rig.now(), ids: rig.ids() };
     rig.store().inbound_segment_give_up(plan).await.expect("answered")
 }
 
@@ -52,7 +65,7 @@ scenarios! { Inbound;
             (3, "!", SegmentTaken::Waiting),
             (1, "Grüße ", SegmentTaken::Waiting),
             (3, "!", SegmentTaken::Repeat),
-            (1, "other", SegmentTaken::Repeat),
+            (1, "Grüße ", SegmentTaken::Repeat),
         ] {
             let taken = take(rig, plan(rig, ours, 7, (number, 3), body)).await;
             assert_eq!(taken, expected, "{number} {body}");
@@ -65,7 +78,7 @@ scenarios! { Inbound;
         assert_eq!(text.times.received_at, Some(rig.now()));
         assert_eq!(rig.message(&account, text.id).await, text);
         for number in 1..=3 {
-            let body = ["Grüße ", "🐦", "!"][usize::from(number) - 1];
+            let body = ["Grüße ", "🐦\0", "!"][usize::from(number) - 1];
             let taken = take(rig, plan(rig, ours, 7, (number, 3), body)).await;
             assert_eq!(taken, SegmentTaken::Repeat, "{number} again");
         }
@@ -73,7 +86,7 @@ scenarios! { Inbound;
         assert_eq!(next, SegmentTaken::Waiting, "another text of the same reference");
     }
 
-    /// Messages are told apart by their numbers, reference and how many parts they have.
+    /// Messages are distinguished by their numbers, reference and number of parts.
     async fn messages_in_parts_are_told_apart(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
@@ -123,12 +136,60 @@ scenarios! { Inbound;
         assert_eq!(give_up(rig).await, GaveUp::Nothing, "a day to the millisecond");
         rig.advance(millis(1));
         let GaveUp::TakenIn(TakenIn::Routed(text)) = give_up(rig).await else { panic!("lost") };
-        assert_eq!((text.body.as_str(), text.account), ("ac", account.id));
+        assert_eq!((text.body.as_str(), text.account), ("a[...]c", account.id));
+        let found = rig.store().message_get(account.id, text.id).await.expect("read");
+        let (_, lines) = found.expect("there");
+        let told: Vec<_> = lines.iter().filter_map(|line| line.detail.as_deref()).collect();
+        assert_eq!(told, ["Incomplete: 2 of its 3 segments arrived in a day."]);
         assert_eq!(give_up(rig).await, GaveUp::Nothing);
         rig.advance(millis(1));
         assert_eq!([give_up(rig).await, give_up(rig).await], [GaveUp::Forgotten, GaveUp::Nothing]);
         let again = take(rig, plan(rig, ours, 2, (1, 2), "x")).await;
         assert_eq!(again, SegmentTaken::Waiting, "what is forgotten is no repeat");
+    }
+
+    /// A message may be cut within a character.
+    async fn parts_are_joined_before_they_are_read(rig: &Rig) {
+        let account = rig.account(5).await;
+        let ours = rig.dedicated_number(person(900), &account).await.phone;
+        let cases: [(Alphabet, [&[u8]; 2], &str); 4] = [
+            (Alphabet::Utf16, [b"\xD8\x3D", b"\xDE\x31"], "😱"),
+            (Alphabet::Gsm7, [b"5\x1B", b"\x650"], "5€0"),
+            (Alphabet::Utf8, [b"\xC3", b"\xA9"], "é"),
+            (Alphabet::Gsm7, [b"", b"\0\xFF"], "@\u{FFFD}"),
+        ];
+        for (reference, (alphabet, [first, last], text)) in (0..).zip(cases) {
+            for (number, octets) in [(2, last), (1, first)] {
+                let part = SegmentText::new(alphabet, octets);
+                let taken = take(rig, raw(rig, ours, reference, (number, 2), part)).await;
+                if number == 1 {
+                    assert_eq!(joined(taken).body.as_str(), text);
+                }
+            }
+        }
+    }
+
+    /// A phone that gives each message the same reference is understood, though a part is lost:
+    /// what came of each message is there in the end.
+    async fn a_lost_part_does_not_spoil_the_next_message(rig: &Rig) {
+        let account = rig.account(5).await;
+        let ours = rig.dedicated_number(person(900), &account).await.phone;
+        for (number, body) in [(1, "lost "), (1, "Once "), (2, "more"), (2, "late")] {
+            take(rig, plan(rig, ours, 7, (number, 3), body)).await;
+            rig.advance(seconds(1));
+        }
+        joined(take(rig, plan(rig, ours, 7, (3, 3), ".")).await);
+        rig.advance(seconds(600));
+        take(rig, plan(rig, ours, 9, (2, 2), "end")).await;
+        rig.advance(seconds(600));
+        take(rig, plan(rig, ours, 9, (1, 2), "new ")).await;
+        joined(take(rig, plan(rig, ours, 9, (2, 2), "text")).await);
+        rig.advance(days(2));
+        while give_up(rig).await != GaveUp::Nothing {}
+        let messages = rig.messages(account.id, &MessageFilter::default()).await;
+        let mut texts: Vec<_> = messages.iter().map(|text| text.body.as_str()).collect();
+        texts.sort_unstable();
+        assert_eq!(texts, ["Once more.", "[...]end", "lost late[...]", "new text"]);
     }
 
     /// The parts of a message come through several programs at once, each of them twice: the
@@ -170,7 +231,8 @@ scenarios! { Inbound;
             .map(|n| {
                 let before = rig.now().minus(KEPT_FOR);
                 let (at, ids) = (rig.now(), rig.ids());
-                let give_up = GiveUpPlan { before, validity: VALIDITY, at, ids };
+                let (validity, reply_limits) = (VALIDITY, ReplyLimits::default());
+                let give_up = GiveUpPlan { before, validity, reply_limits, at, ids };
                 (n >= 6, give_up, plan(rig, ours, n % 6, (2, 2), "b"))
             })
             .collect();

@@ -1,6 +1,7 @@
 //! Keywords: what a message that begins with one sets off.
 
 use sms_core::account::{Account, AccountStatus};
+use sms_core::contact::store::ContactsWanted;
 use sms_core::credits::ledger::Kind;
 use sms_core::event::EventType;
 use sms_core::ids::ContactId;
@@ -11,6 +12,7 @@ use sms_core::keyword::{Keyword, Listening};
 use sms_core::message::{Body, ErrorCode, Message, MessageFilter, MessageStatus};
 use sms_core::phone::E164;
 use sms_core::route::{Comeback, Simulated};
+use sms_core::version::IfVersion::Any;
 
 use crate::Rig;
 use crate::rig::{
@@ -39,7 +41,7 @@ async fn matches(rig: &Rig, keyword: &Keyword) -> u64 {
 }
 
 async fn contact_of(rig: &Rig, account: &Account, n: u16) -> Option<ContactId> {
-    let found = rig.store().contacts_by_phone(account.id, &[person(n)]).await;
+    let found = rig.store().contacts_among(account.id, ContactsWanted::Phones(&[person(n)])).await;
     found.expect("contacts are read").first().map(|contact| contact.id)
 }
 
@@ -111,7 +113,7 @@ scenarios! { Keyword;
         let on = KeywordPatch::default().listening(Listening::On);
         rig.change_keyword(&keyword, on, None).await.expect("changed");
         assert!(texted(rig, 1, ours, "p-i-z-z-a").await.1.is_some());
-        assert!(rig.store().keyword_delete(account.id, keyword.id).await.expect("removed"));
+        assert!(rig.store().keyword_delete(account.id, keyword.id, Any).await.expect("removed"));
         assert_eq!(texted(rig, 1, ours, "pizza").await.1, None);
     }
 
@@ -191,8 +193,8 @@ scenarios! { Keyword;
         assert_eq!(matches(rig, &keyword).await, 1);
     }
 
-    /// One number gets so many answers an hour and no more, of whatever keywords; other numbers and
-    /// the next hour are none the worse.
+    /// One number gets a bounded number of answers an hour, of all keywords together. Other numbers
+    /// and the next hour are not affected.
     async fn answers_to_one_number_are_limited_by_the_hour(rig: &Rig) {
         let (account, ours) = inbox(rig, 100).await;
         let keyword = rig.keyword(&account, "pizza", Some("Yum"), None).await;
@@ -236,7 +238,8 @@ scenarios! { Keyword;
         rig.advance(seconds(3));
         let row = rig.follow_ups().await.remove(0);
         let Comeback::Reply(body) = row.what else { panic!("no receipt is owed") };
-        let text = InboundMessage { from: row.person, to: row.number, body, route: row.route };
+        let (from, to, route) = (row.person.into(), row.number, row.route);
+        let text = InboundMessage { from, to, body, route };
         let origin = Origin::Answer { to: row.message, follow_up: row.id };
         let plan = InboundPlan::new(text, origin, rig.now(), rig.ids());
         let TakenIn::Answered(text, answer) = rig.take_in(plan).await else { panic!("silent") };
@@ -283,7 +286,7 @@ scenarios! { Keyword;
                 match n % 5 {
                     0 => drop(store.list_join(joined).await),
                     1 => drop(store.send_accept(vec![send]).await.remove(0).expect("accepted")),
-                    2 if n == 2 => drop(store.list_delete(owner, id).await.expect("removed")),
+                    2 if n == 2 => drop(store.list_delete(owner, id, Any).await.expect("removed")),
                     _ => drop(done(store.inbound_take(text, None).await).expect("taken in")),
                 }
             });

@@ -1,10 +1,11 @@
 //! Links as they are written with their messages, and read.
 
 use sms_core::ids::{CampaignId, MessageId};
+use sms_core::link::store::{LinkWanted, ReadsLinks};
 use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::sending::SendPlan;
 use sms_core::sending::settle::SendRefused;
-use sms_core::store::{CommitError, Store};
+use sms_core::store::CommitError;
 
 use crate::Rig;
 use crate::rig::{key, millis, person, refusal_of, request, tracked};
@@ -20,8 +21,8 @@ fn every() -> LinkFilter {
     LinkFilter::default()
 }
 
-async fn by_code(store: &dyn Store, code: LinkCode) -> Option<Link> {
-    store.link_by_code(code).await.expect("the link is read")
+async fn by_code(store: &dyn ReadsLinks, code: LinkCode) -> Option<Link> {
+    store.link_get(LinkWanted::Code(code)).await.expect("the link is read")
 }
 
 /// A plan for one message with one link that has this code.

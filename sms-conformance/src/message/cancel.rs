@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sms_core::account::Account;
+use sms_core::change::cancel::{CancelPlan, CancelRefused};
 use sms_core::credits::ledger::{Cause, Kind};
 use sms_core::event::EventType;
 use sms_core::ids::MessageId;
-use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::store::CommitError;
 

@@ -1,11 +1,12 @@
 //! Every question that a list answers.
 
 use sms_core::account::Account;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::ids::MessageId;
-use sms_core::message::cancel::CancelPlan;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
 use sms_core::sending::request::SendRequest;
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{days, millis, person, read_all, refused, request, taken, try_later};
@@ -66,7 +67,7 @@ async fn account_with_everything(rig: &Rig) -> Account {
 }
 
 scenarios! { Message;
-    /// Sent and received messages are told apart.
+    /// Sent and received messages are distinguished.
     async fn a_filter_by_direction_leaves_sent_or_received_messages(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -181,7 +182,8 @@ scenarios! { Message;
         let first = say(rig, &account, 1, "A table for two").await;
         say(rig, &account, 2, "A chair").await;
         for _ in 0..3 {
-            rig.store().search_prepare(rig.now().plus(millis(1)), 1).await.expect("prepared");
+            let tidied = rig.store().tidy(Chore::Search { before: rig.now().plus(millis(1)) }, 1);
+            tidied.await.expect("prepared");
             assert_eq!(filtered(rig, &account, &words("TABLE")).await, [first]);
         }
         rig.advance(millis(10));

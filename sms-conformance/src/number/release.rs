@@ -1,7 +1,7 @@
-//! Numbers that are released: nobody but the former holder gets them for 30 days.
+//! Numbers that are released: only the former holder can get them for 30 days.
 
 use sms_core::number::release::{AddPlan, QUARANTINE, Quarantine};
-use sms_core::number::store::NumberCreated;
+use sms_core::number::store::{NumberCreated, NumbersWanted};
 use sms_core::number::{Holder, Number};
 
 use crate::Rig;
@@ -26,7 +26,8 @@ scenarios! { Number;
         assert_eq!(add(rig, &shared).await, quarantined);
         rig.advance(QUARANTINE - millis(1));
         assert_eq!(add(rig, &others).await, quarantined);
-        assert_eq!(rig.store().number_by_phone(number.phone).await.expect("read"), None);
+        let found = rig.store().number_list(NumbersWanted::Phone(number.phone)).await;
+        assert_eq!(found.expect("read"), []);
         rig.advance(millis(1));
         assert_eq!(add(rig, &others).await, NumberCreated::Created);
         let own = rig.dedicated_number(person(901), &account).await;
@@ -56,7 +57,8 @@ scenarios! { Number;
         let plan = AddPlan { number: others.clone(), quarantine: Quarantine::Override };
         let created = done(rig.store().number_create(plan, None).await).expect("answered");
         assert_eq!(created, NumberCreated::Created);
-        assert_eq!(rig.store().number_by_phone(number.phone).await.expect("read"), Some(others));
+        let found = rig.store().number_list(NumbersWanted::Phone(number.phone)).await;
+        assert_eq!(found.expect("read"), [others]);
     }
 
     /// A number that is released and wanted by another account at once is either still there or

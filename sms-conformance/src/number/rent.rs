@@ -6,13 +6,15 @@ use sms_core::account::{Account, AccountStatus};
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 use sms_core::ids::NumberId;
 use sms_core::number::rent::{MOST_AT_ONCE, PERIOD, RentPlan, RentScope, RentsCharged};
+use sms_core::number::store::{CheckedIn, NumbersWanted};
 use sms_core::number::{Holder, Number};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
 
 use crate::Rig;
 use crate::rig::{credits, millis, minutes, person, request};
 
-/// Assigns 07700 900000 and `n` more to an account for so many credits a period, and takes no rent
+/// Assigns 07700 900000 and `n` more to an account for `rent` credits a period, and takes no rent
 /// yet: as when a program dies between the two.
 async fn rented(rig: &Rig, n: u16, account: &Account, rent: u64) -> Number {
     let mut number = Number {
@@ -27,7 +29,7 @@ fn plan(rig: &Rig, scope: RentScope) -> RentPlan {
     RentPlan { at: rig.now(), scope, ids: rig.ids() }
 }
 
-/// Has a worker take the rent of up to so many numbers.
+/// Has a worker take the rent of up to `limit` numbers.
 async fn charge(rig: &Rig, limit: usize) -> RentsCharged {
     rig.store().rents_charge(plan(rig, RentScope::Due(limit))).await.expect("answered")
 }
@@ -37,13 +39,13 @@ async fn charge_account(rig: &Rig, account: &Account) -> RentsCharged {
 }
 
 async fn next(rig: &Rig) -> Option<Timestamp> {
-    rig.store().rents_next().await.expect("answered")
+    rig.store().next(Due::Rents).await.expect("answered")
 }
 
 /// The number as it is now, to its account and to what picks a number for a message.
 async fn number_now(rig: &Rig, account: &Account, id: NumberId) -> Number {
-    let held = rig.store().numbers_held(account.id).await.expect("read");
-    let usable = rig.store().numbers_for(account.id).await.expect("read");
+    let held = rig.store().number_list(NumbersWanted::HeldBy(account.id)).await.expect("read");
+    let usable = rig.store().number_list(NumbersWanted::UsableBy(account.id)).await.expect("read");
     let the_one = |numbers: Vec<Number>| {
         numbers.into_iter().find(|number| number.id == id).expect("the number is there")
     };
@@ -94,7 +96,7 @@ scenarios! { Number;
         let entry = &rig.ledger(account.id).await[0];
         assert_eq!(entry.cause, Cause::Rent { number: number.id, due_at: second });
         assert_eq!((entry.amount.get(), entry.created_at), (-30, second));
-        assert_eq!(rig.store().number_list().await.expect("read"), [now]);
+        assert_eq!(rig.store().number_list(NumbersWanted::All).await.expect("read"), [now]);
     }
 
     /// Taken late, rent counts from when it fell due: nothing drifts.
@@ -276,10 +278,13 @@ scenarios! { Number;
         let first = rented(rig, 1, &account, 5).await;
         rented(rig, 2, &other, 5).await;
         let second = rented(rig, 3, &account, 0).await;
-        let held = async |account: &Account| rig.store().numbers_held(account.id).await;
+        let held = async |account: &Account| {
+            rig.store().number_list(NumbersWanted::HeldBy(account.id)).await
+        };
         assert_eq!(held(&account).await.expect("read"), [second.clone(), first.clone()]);
         let now = rig.advance(millis(5));
-        assert!(rig.store().number_check_in(second.id, now).await.expect("kept"));
+        let seen = rig.store().number_check_in(CheckedIn::Number(second.id), now).await;
+        assert_eq!(seen.expect("kept"), 1);
         assert_eq!(charge_account(rig, &account).await, taken(1));
         let numbers = held(&account).await.expect("read");
         assert_eq!((numbers[0].checked_in_at, numbers[1].checked_in_at), (Some(now), None));

@@ -5,6 +5,7 @@ use sms_core::event::EventType;
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 use sms_core::route::{Comeback, Simulated};
+use sms_core::upkeep::Due;
 
 use crate::Rig;
 use crate::rig::{all_recorded, seconds, taken_with};
@@ -33,7 +34,7 @@ scenarios! { Receipt;
         let recorded = rig.record_receipt(plan(rig, &due[0])).await;
         assert!(matches!(recorded, Recorded::Changed(_)), "{recorded:?}");
         assert_eq!(rig.follow_ups().await, []);
-        assert_eq!(rig.store().follow_ups_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::FollowUps).await.expect("read"), None);
         assert_eq!(rig.record_receipt(plan(rig, &due[0])).await, Recorded::AlreadyDone);
         assert_eq!(rig.status(&account, message.id).await, MessageStatus::Delivered);
         assert_eq!(rig.deliveries(&endpoint).await.len(), 1);

@@ -2,9 +2,9 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::event::EventType;
 use sms_core::ids::MessageId;
-use sms_core::message::cancel::CancelPlan;
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 

@@ -5,36 +5,53 @@ use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
 use sms_core::event::EventType;
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, MessageStatus};
+use sms_core::phone::E164;
 use sms_core::receipt::ReceiptStatus::{self, Delivered, Undelivered};
 use sms_core::receipt::report::{
     EARLY_FOR, KEPT_FOR, NetworkId, NetworkReport, ReportPlan, Reported,
 };
 use sms_core::route::{HandOver, RouteName};
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
-use crate::rig::{all_recorded, days, minutes, refused, request, seconds};
+use crate::rig::{all_recorded, days, minutes, person, refused, request, seconds};
 
-const ABSENT: ReceiptStatus = Undelivered(ErrorCode::AbsentSubscriber);
+pub(super) const ABSENT: ReceiptStatus = Undelivered(ErrorCode::AbsentSubscriber);
 
 fn network_id(id: &str) -> NetworkId {
     NetworkId::new(RouteName::new("main"), id)
 }
 
-fn submitted(ids: &[&str]) -> HandOver {
+pub(super) fn submitted(ids: &[&str]) -> HandOver {
     HandOver::Submitted { parts: ids.iter().map(|id| network_id(id)).collect() }
 }
 
-fn plan(rig: &Rig, id: &str, status: ReceiptStatus) -> ReportPlan {
-    let report = NetworkReport { id: network_id(id), status };
+pub(super) fn plan(rig: &Rig, id: &str, status: ReceiptStatus) -> ReportPlan {
+    let report = NetworkReport::new(network_id(id), status);
     ReportPlan { report, at: rig.now(), ids: rig.ids() }
 }
 
-async fn report(rig: &Rig, id: &str, status: ReceiptStatus) -> Reported {
+pub(super) fn plan_to(rig: &Rig, id: &str, status: ReceiptStatus, numbers: &[E164]) -> ReportPlan {
+    let plan = plan(rig, id, status);
+    ReportPlan { report: plan.report.between(numbers.iter().copied()), ..plan }
+}
+
+pub(super) async fn report_to(
+    rig: &Rig,
+    id: &str,
+    status: ReceiptStatus,
+    numbers: &[E164],
+) -> Reported {
+    let plans = vec![plan_to(rig, id, status, numbers)];
+    all_recorded(rig.store().reports_record(plans).await).remove(0)
+}
+
+pub(super) async fn report(rig: &Rig, id: &str, status: ReceiptStatus) -> Reported {
     let plans = vec![plan(rig, id, status)];
     all_recorded(rig.store().reports_record(plans).await).remove(0)
 }
 
-fn status(reported: &Reported) -> Option<MessageStatus> {
+pub(super) fn status(reported: &Reported) -> Option<MessageStatus> {
     match reported {
         Reported::Changed(message) => Some(message.status),
         _ => None,
@@ -42,22 +59,26 @@ fn status(reported: &Reported) -> Option<MessageStatus> {
 }
 
 /// Sends a message that leaves in parts that the network calls so.
-async fn message_of_segments(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId {
-    let text = rig.text(account, 1).await.id;
+pub(super) async fn message_of_segments(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId {
+    message_to(rig, account, 1, ids).await
+}
+
+pub(super) async fn message_to(rig: &Rig, account: &Account, n: u16, ids: &[&str]) -> MessageId {
+    let text = rig.text(account, n).await.id;
     let hand = rig.claim_all().await;
     let recorded = rig.record(text, hand.token, submitted(ids)).await;
     assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
     text
 }
 
-enum Call {
+pub(super) enum Call {
     Record(OutcomePlan),
     Report(ReportPlan),
 }
 
 async fn tidied(rig: &Rig) -> usize {
     let before = rig.now().minus(KEPT_FOR);
-    rig.store().reports_tidy(before, 100).await.expect("tidied")
+    rig.store().tidy(Chore::Reports { before }, 100).await.expect("tidied")
 }
 
 scenarios! { Receipt;
@@ -201,6 +222,27 @@ scenarios! { Receipt;
         assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Undelivered));
     }
 
+    /// A report that comes before its hand-over is recorded counts for its own recipient alone: a
+    /// network that uses an id again still reports on the message that had it before.
+    async fn an_early_report_on_another_recipient_does_not_count(rig: &Rig) {
+        let account = rig.account(10).await;
+        for (name, number, expected) in [
+            ("a", person(2), MessageStatus::Sent),
+            ("b", person(1), MessageStatus::Delivered),
+        ] {
+            let text = rig.text(&account, 1).await.id;
+            let hand = rig.claim_all().await;
+            let plan = plan(rig, name, Delivered);
+            let plan = ReportPlan { report: plan.report.between([person(9), number]), ..plan };
+            let told = rig.store().reports_record(vec![plan]).await;
+            assert_eq!(all_recorded(told), [Reported::Early]);
+            let recorded = rig.record(text, hand.token, submitted(&[name])).await;
+            assert_eq!(recorded, OutcomeRecorded::Done(expected), "{name}");
+            assert_eq!(rig.status(&account, text).await, expected, "{name}");
+        }
+        assert_eq!(status(&report(rig, "a", Delivered).await), Some(MessageStatus::Delivered));
+    }
+
     /// Of several parts, some reported before the hand-over is recorded and some after, all count.
     async fn early_and_late_reports_of_segments_add_up(rig: &Rig) {
         let account = rig.account(10).await;
@@ -264,7 +306,7 @@ scenarios! { Receipt;
         let account = rig.account(10).await;
         let text = message_of_segments(rig, &account, &["7"]).await;
         let id = NetworkId::new(RouteName::new("backup"), "7");
-        let report = NetworkReport { id, status: Delivered };
+        let report = NetworkReport::new(id, Delivered);
         let plans = vec![ReportPlan { report, at: rig.now(), ids: rig.ids() }];
         assert_eq!(all_recorded(rig.store().reports_record(plans).await), [Reported::Early]);
         assert_eq!(rig.status(&account, text).await, MessageStatus::Sent);

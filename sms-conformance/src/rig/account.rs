@@ -7,7 +7,7 @@ use sms_core::credits::ledger::{Cause, Draft, Entry, Kind, post};
 use sms_core::credits::{Change, Credits};
 use sms_core::ids::AccountId;
 use sms_core::number::release::{AddPlan, Quarantine};
-use sms_core::number::store::NumberCreated;
+use sms_core::number::store::{NumberCreated, NumbersWanted};
 use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::store::CommitError;
@@ -15,12 +15,12 @@ use sms_core::store::CommitError;
 use super::{Rig, done, read_all};
 
 impl Rig {
-    /// Makes an approved account with so many credits.
+    /// Makes an approved account with this many credits.
     pub async fn account(&self, credits: u64) -> Account {
         self.account_of(AccountStatus::Active, credits).await
     }
 
-    /// Makes an account of this status with so many credits.
+    /// Makes an account of this status with this many credits.
     pub async fn account_of(&self, status: AccountStatus, credits: u64) -> Account {
         let new = self.new_account(status, credits);
         let account = new.account.clone();
@@ -130,15 +130,15 @@ impl Rig {
     }
 
     /// Makes [`our_number`](super::our_number) a shared number unless it is there: messages come
-    /// from it, and a claim fails those whose number is nobody's.
+    /// from it, and a claim fails those whose number has no holder.
     pub async fn provide_our_number(&self) {
-        let found = self.store().number_by_phone(super::our_number()).await;
-        if found.expect("the number is read").is_none() {
+        let found = self.store().number_list(NumbersWanted::Phone(super::our_number())).await;
+        if found.expect("the number is read").is_empty() {
             self.shared_number(super::our_number()).await;
         }
     }
 
-    /// Releases a number.
+    /// Releases a number, which must exist.
     pub async fn release(&self, number: &Number) {
         let deleted = self.store().number_delete(number.id, self.now()).await;
         assert!(deleted.expect("the number is removed"));

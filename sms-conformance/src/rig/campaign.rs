@@ -17,6 +17,7 @@ use sms_core::route::RouteName;
 use sms_core::sending::plan::{Codes, PlanFacts, Shortening};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Chore;
 
 use super::{Rig, our_number, read_all};
 
@@ -167,7 +168,7 @@ impl Rig {
 
     /// Folds the deltas of counts.
     pub async fn fold_counts(&self, limit: usize) -> usize {
-        self.store().campaign_counts_tidy(limit).await.expect("counts are folded")
+        self.store().tidy(Chore::CampaignCounts, limit).await.expect("counts are folded")
     }
 
     /// All campaigns of an account, newest first.

@@ -6,11 +6,13 @@ use sms_core::account::Account;
 use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::custom::CustomInput;
 use sms_core::contact::import::{ImportPlan, ImportRow, Imported};
+use sms_core::contact::store::CustomNamesWanted;
 use sms_core::contact::{Contact, ContactFilter, ContactInput, ContactPatch, CustomValue};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::join::{JoinPlan, Joined};
 use sms_core::list::{ContactList, ListInput};
 use sms_core::store::CommitError;
+use sms_core::version::IfVersion::Any;
 
 use super::{Rig, person, read_all};
 
@@ -34,7 +36,7 @@ impl Rig {
         CreatePlan { account: account.id, id: self.id(), phone, details, at: self.now() }
     }
 
-    /// Makes a contact.
+    /// Creates a contact from a valid input.
     pub async fn contact(&self, account: &Account, input: &ContactInput) -> Contact {
         let plan = self.create_plan(account, input);
         crate::rig::done(self.store().contact_create(plan, None).await)
@@ -47,7 +49,7 @@ impl Rig {
         UpdatePlan { account: contact.account, id: contact.id, change, at: self.now() }
     }
 
-    /// Changes a contact.
+    /// Commits a change of a contact, and returns the store's answer.
     pub async fn update_contact(
         &self,
         contact: &Contact,
@@ -56,9 +58,10 @@ impl Rig {
         self.store().contact_update(self.update_plan(contact, patch)).await
     }
 
-    /// Removes a contact.
+    /// Removes a contact, whatever its version.
     pub async fn remove_contact(&self, contact: &Contact) {
-        let plan = RemovePlan { account: contact.account, id: contact.id };
+        let (account, id, if_version) = (contact.account, contact.id, Any);
+        let plan = RemovePlan { account, id, if_version };
         self.store().contact_delete(plan).await.expect("the contact is removed");
     }
 
@@ -87,7 +90,7 @@ impl Rig {
         ImportPlan { account: account.id, rows, list, ids: self.ids(), at: self.now() }
     }
 
-    /// Imports these rows.
+    /// Imports these rows, without an idempotency key.
     pub async fn import(
         &self,
         account: &Account,
@@ -101,10 +104,11 @@ impl Rig {
 
     /// The custom names in use.
     pub async fn custom_names(&self, account: &Account) -> Vec<String> {
-        self.store().custom_names(account.id).await.expect("the names are read")
+        let names = self.store().custom_names(account.id, CustomNamesWanted::All).await;
+        names.expect("the names are read").into_iter().collect()
     }
 
-    /// Makes a list.
+    /// Creates a list named "Regulars".
     pub async fn list(&self, account: &Account) -> ContactList {
         let input = ListInput::new("Regulars");
         let list = input.into_list(self.id(), account.id, self.now());
@@ -170,7 +174,11 @@ impl Rig {
             assert_eq!(self.contact_now(&contact).await, Some((contact, lists)));
         }
         assert_eq!(lists_of, BTreeMap::new(), "only contacts are on lists");
-        let names = self.store().custom_names(account).await.expect("the names are read");
-        assert!(used.iter().eq(&names), "the names in use are those of the contacts");
+        let names = self.store().custom_names(account, CustomNamesWanted::All).await;
+        assert_eq!(
+            used,
+            names.expect("the names are read"),
+            "the names in use are those of the contacts"
+        );
     }
 }

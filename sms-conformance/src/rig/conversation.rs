@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sms_core::account::Account;
 use sms_core::contact::filter::ContactSearch;
+use sms_core::contact::store::ContactsWanted;
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs, ReadState};
 use sms_core::ids::{AccountId, KeywordId, ListId};
 use sms_core::keyword::Keyword;
@@ -11,6 +12,7 @@ use sms_core::keyword::save::{KeywordPatch, KeywordRefused, Save, SavePlan, Valu
 use sms_core::message::{Direction, Message, MessageFilter};
 use sms_core::phone::E164;
 use sms_core::store::CommitError;
+use sms_core::version::IfVersion::Any;
 
 use super::{Rig, person, read_all};
 
@@ -65,7 +67,8 @@ impl Rig {
     ) -> SavePlan {
         let values = Values::of(KeywordPatch::default().reply(reply), Some(list));
         let save = Save::Make(word.parse().expect("a keyword's word"));
-        SavePlan { account: account.id, id: self.id(), save, values, at: self.now() }
+        let (account, if_version) = (account.id, Any);
+        SavePlan { account, id: self.id(), save, values, if_version, at: self.now() }
     }
 
     /// Makes a keyword with a reply and a list.
@@ -80,7 +83,7 @@ impl Rig {
         crate::rig::done(self.store().keyword_save(plan, None).await).expect("the keyword is made")
     }
 
-    /// Changes a keyword.
+    /// Commits a change of a keyword, and returns the store's answer.
     pub async fn change_keyword(
         &self,
         keyword: &Keyword,
@@ -89,7 +92,8 @@ impl Rig {
     ) -> Result<Keyword, CommitError<KeywordRefused>> {
         let Keyword { account, id, .. } = *keyword;
         let values = Values::of(patch, list);
-        let plan = SavePlan { account, id, save: Save::Change, values, at: self.now() };
+        let (save, if_version) = (Save::Change, Any);
+        let plan = SavePlan { account, id, save, values, if_version, at: self.now() };
         crate::rig::done(self.store().keyword_save(plan, None).await)
     }
 
@@ -121,7 +125,8 @@ impl Rig {
         let total = self.store().unread_total(account).await.expect("the count is read");
         assert_eq!(total, unread.values().sum::<u64>(), "the total of what is unread is exact");
         for one in shown {
-            let known = self.store().contacts_by_phone(account, &[one.number]).await;
+            let known =
+                self.store().contacts_among(account, ContactsWanted::Phones(&[one.number])).await;
             let known = known.expect("contacts are read").first().map(KnownAs::from);
             assert_eq!(one.contact, known, "a conversation knows its contact");
             let search = Some(ContactSearch::Number(one.number));

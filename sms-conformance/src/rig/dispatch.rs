@@ -11,11 +11,12 @@ use sms_core::dispatch::{
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus};
 use sms_core::random::Random;
-use sms_core::route::{HandOver, OutboundMessage, RouteName, Simulated};
+use sms_core::route::{HandOver, Look, OutboundMessage, RouteName, Simulated};
 use sms_core::sending::SendPlan;
 use sms_core::sending::request::SendRequest;
 use sms_core::sending::settle::Sent;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
 
 use super::{Rig, person};
 
@@ -36,6 +37,13 @@ pub struct Hand {
 }
 
 impl Hand {
+    /// The same messages, looked at at this time.
+    pub fn looked_at(&self, time: Timestamp) -> Vec<OutboundMessage> {
+        let again =
+            |text: &OutboundMessage| OutboundMessage { look: Look::at(time), ..text.clone() };
+        self.messages.iter().map(again).collect()
+    }
+
     /// Which messages they are.
     pub fn ids(&self) -> Vec<MessageId> {
         self.messages.iter().map(|text| text.message).collect()
@@ -98,10 +106,10 @@ impl Rig {
     /// Claims up to `limit` messages with no numbers but those that the scenario made.
     pub async fn claim_as_it_is(&self, limit: usize) -> Hand {
         let plan = self.claim_plan(limit);
-        let token = plan.lease.token;
+        let (token, look) = (plan.lease.token, Look::at(plan.at));
         let claimed = self.store().dispatch_claim(plan).await.expect("messages are claimed");
         let Claimed { messages, held, failed, given_up, cancelled, turns: _ } = claimed;
-        let outbound: Vec<_> = held.iter().map(HeldMessage::outbound).collect();
+        let outbound: Vec<_> = held.iter().map(|it| it.outbound(look.clone())).collect();
         assert_eq!(messages, outbound, "the worker knows what it claims");
         self.know(held);
         let fell_due = messages.len() + (failed + given_up + cancelled) as usize;
@@ -115,9 +123,10 @@ impl Rig {
         self.provide_our_number().await;
         let plan = self.held_plan(account, request);
         let token = plan.held.expect("the plan is held").token;
+        let look = Look::at(plan.at);
         let held = plan.held_messages();
         let sent = self.accept(plan).await.expect("the send is accepted");
-        let messages = held.iter().map(HeldMessage::outbound).collect();
+        let messages = held.iter().map(|it| it.outbound(look.clone())).collect();
         self.know(held);
         (sent, Hand { token, messages, failed: 0, given_up: 0 })
     }
@@ -130,7 +139,7 @@ impl Rig {
         plan
     }
 
-    /// Remembers what a worker holds, so that its outcomes tell.
+    /// Remembers what a worker holds, so that its outcomes include it.
     fn know(&self, held: Vec<HeldMessage>) {
         let known = held
             .into_iter()
@@ -216,6 +225,6 @@ impl Rig {
 
     /// When the next message can be claimed.
     pub async fn next_dispatch(&self) -> Option<Timestamp> {
-        self.store().dispatch_next().await.expect("the queue is read")
+        self.store().next(Due::Messages).await.expect("the queue is read")
     }
 }

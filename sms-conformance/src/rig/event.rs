@@ -10,6 +10,7 @@ use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::page::Limit;
+use sms_core::webhook::store::EndpointsWanted;
 
 use super::{MOST, Rig};
 
@@ -26,7 +27,10 @@ pub fn message_of(event: &LoggedEvent) -> Option<&Message> {
         | EventData::MessageDelivered(message)
         | EventData::MessageFailed(message)
         | EventData::MessageReceived(message) => Some(message),
-        EventData::OptOutCreated(_) | EventData::LinkClicked(_) | EventData::WebhookTest(_) => None,
+        EventData::OptOutCreated(_)
+        | EventData::LinkClicked(_)
+        | EventData::RepliesPaused(_)
+        | EventData::WebhookTest(_) => None,
     }
 }
 
@@ -110,7 +114,11 @@ impl Rig {
     async fn audit_deliveries(&self, account: AccountId, log: &[LoggedEvent], is_whole: bool) {
         let log: BTreeMap<_, _> =
             log.iter().map(|logged| (logged.event.id, &logged.event)).collect();
-        let endpoints = self.store().endpoint_list(account).await.expect("endpoints are read");
+        let endpoints = self
+            .store()
+            .endpoint_list(EndpointsWanted::Of(account))
+            .await
+            .expect("endpoints are read");
         for endpoint in endpoints {
             for delivery in self.deliveries(&endpoint).await {
                 let event = log.get(&delivery.event_id);
@@ -127,7 +135,7 @@ impl Rig {
     }
 }
 
-/// A message raised what its times tell, each once and in order.
+/// A message raised the events that its times imply, each once and in order.
 fn check_message(message: &Message, found: &[EventType]) {
     use EventType as E;
     let times = message.times;

@@ -2,6 +2,7 @@
 
 use sms_core::account::Account;
 use sms_core::inbound::{InboundMessage, InboundPlan, Origin, TakenIn};
+use sms_core::keyword::reply_limit::{BalanceShare, ReplyLimits};
 use sms_core::message::{Body, Message};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -9,15 +10,18 @@ use sms_core::route::RouteName;
 use super::{Rig, person};
 
 impl Rig {
-    /// A message from `from` to one of our numbers, to be taken in.
+    /// A message from `from` to one of our numbers, to be taken in. Replies to it may spend the
+    /// whole balance.
     pub fn inbound_plan(&self, from: u16, to: E164, body: &str, origin: Origin) -> InboundPlan {
         let text = InboundMessage {
-            from: person(from),
+            from: person(from).into(),
             to,
             body: Body::new(body),
             route: RouteName::new("simulator"),
         };
-        InboundPlan::new(text, origin, self.now(), self.ids())
+        let plan = InboundPlan::new(text, origin, self.now(), self.ids());
+        let reply_limits = ReplyLimits { balance: BalanceShare::WHOLE, ..ReplyLimits::default() };
+        InboundPlan { reply_limits, ..plan }
     }
 
     /// Takes in a planned message.

@@ -2,7 +2,9 @@
 
 use sms_core::account::Account;
 use sms_core::ids::{AccountId, LinkId};
-use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::store::LinkWanted;
+use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::page::{Cursor, Page};
 use sms_core::sending::request::SendRequest;
 use sms_core::sending::settle::Sent;
@@ -28,7 +30,7 @@ impl Rig {
 
     /// The link as it is now.
     pub async fn link_now(&self, account: AccountId, id: LinkId) -> Option<Link> {
-        self.store().link_get(account, id).await.expect("the link is read")
+        self.store().link_get(LinkWanted::Id(account, id)).await.expect("the link is read")
     }
 
     /// A page of an account's links.

@@ -26,7 +26,7 @@ impl Rig {
         ReceiptPlan { follow_up: Some(follow_up), ..self.receipt(message, status) }
     }
 
-    /// Records one receipt.
+    /// Records one receipt, alone in its call.
     pub async fn record_receipt(&self, plan: ReceiptPlan) -> Recorded {
         self.record_receipts(vec![plan]).await.remove(0)
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use sms_core::account::{Account, Mode};
+use sms_core::change::cancel::CancelPlan;
 use sms_core::dispatch::VALIDITY;
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::link::LinkBase;
-use sms_core::message::cancel::CancelPlan;
 use sms_core::message::{Message, MessageFilter, MessageStatus, TimelineEntry};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -34,7 +34,7 @@ pub fn request_with_body(
     numbers.fold(SendRequest::new(body), |request, number| request.to(number.to_string()))
 }
 
-/// An idempotency key.
+/// An idempotency key, 1 to 200 characters.
 pub fn key(text: &str) -> IdempotencyKey {
     text.parse().expect("1 to 200 printable characters")
 }
@@ -63,8 +63,8 @@ impl Rig {
         self.plan_from(our_number(), account, Mode::Test, request)
     }
 
-    /// Plans a send from this number. Nobody counts as opted out: plans are made from reads that
-    /// may be old.
+    /// Plans a send from this number. No recipient counts as opted out: plans are made from reads
+    /// that may be old.
     pub fn plan_from(
         &self,
         from: E164,
@@ -95,7 +95,7 @@ impl Rig {
         plan(request, Recipients::of(request), facts, &mut self.ids())
     }
 
-    /// Commits one plan.
+    /// Commits one plan, alone in its call.
     pub async fn accept(&self, plan: SendPlan) -> Result<Sent, CommitError<SendRefused>> {
         self.accept_all(vec![plan]).await.remove(0)
     }
@@ -111,12 +111,12 @@ impl Rig {
         answers
     }
 
-    /// Sends live messages.
+    /// Sends live messages; panics if the send is refused.
     pub async fn send(&self, account: &Account, request: &SendRequest) -> Sent {
         self.accept(self.plan(account, request)).await.expect("the send is accepted")
     }
 
-    /// Sends test messages.
+    /// Sends test messages; panics if the send is refused.
     pub async fn send_test(&self, account: &Account, request: &SendRequest) -> Sent {
         self.accept(self.test_plan(account, request)).await.expect("the test send is accepted")
     }

@@ -5,6 +5,7 @@ use sms_core::ids::AccountId;
 use sms_core::message::MessageFilter;
 use sms_core::statistics::{Counted, Counts, Period};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Chore;
 
 use super::{Rig, millis};
 
@@ -20,7 +21,8 @@ impl Rig {
 
     /// Adds up to `limit` differences to the totals; how many there were.
     pub async fn fold_statistics(&self, limit: usize) -> usize {
-        let folded = self.store().statistics_fold(limit).await.expect("statistics are added up");
+        let folded =
+            self.store().tidy(Chore::Statistics, limit).await.expect("statistics are added up");
         assert!(folded <= limit, "more was added up than was asked for");
         folded
     }

@@ -52,7 +52,7 @@ impl Rig {
         found.expect("the endpoint is read").expect("the endpoint is there")
     }
 
-    /// Changes an endpoint.
+    /// Changes an endpoint that exists, and returns it as it is then.
     pub async fn update_endpoint(&self, endpoint: &Endpoint, change: EndpointChange) -> Endpoint {
         let (account, id) = (endpoint.account, endpoint.id);
         let updated = self.store().endpoint_update(account, id, change, self.now()).await;
@@ -74,7 +74,7 @@ impl Rig {
         (account, endpoint)
     }
 
-    /// Raises `message.received` so many times, by messages to an account's own number.
+    /// Raises `message.received` this many times, by messages to an account's own number.
     pub async fn raise(&self, number: E164, count: usize) {
         for _ in 0..count {
             self.inbound_routed(1, number, "Hello").await;

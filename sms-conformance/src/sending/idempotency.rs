@@ -1,11 +1,12 @@
 //! One key, one send.
 
 use sms_core::account::Mode;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::ids::MessageId;
-use sms_core::message::cancel::CancelPlan;
 use sms_core::message::{MessageFilter, MessageStatus};
 use sms_core::sending::idempotency::{EarlierSend, KEPT_FOR};
 use sms_core::sending::settle::{Replay, SendRefused, Sent};
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{
@@ -61,7 +62,8 @@ scenarios! { Sending;
     /// its answer can be given again without a plan, as it was, after the messages moved on.
     async fn an_earlier_send_is_found_under_its_key(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
-        let wanted = request_with_key(1, "k").to("nonsense, 07700 900002");
+        let mut wanted = request_with_key(1, "k").to("nonsense, 07700 900002");
+        "Hi {first_name}, {nosuch}".clone_into(&mut wanted.body);
         let plan = rig.plan(&account, &wanted);
         let fingerprint = plan.idempotency.as_ref().map(|claim| claim.fingerprint);
         let find = async |of, text: &str| {
@@ -69,6 +71,8 @@ scenarios! { Sending;
         };
         assert_eq!(find(account.id, "k").await, None);
         let first = rig.accept(plan).await.expect("accepted");
+        assert_eq!(first.gaps.unknown, ["nosuch"], "a replay tells it, too");
+        assert_eq!(first.gaps.blank.len(), 1, "and who has no first name");
         let earlier = find(account.id, "k").await.expect("it is kept");
         assert_eq!(
             earlier,
@@ -76,6 +80,7 @@ scenarios! { Sending;
                 fingerprint: fingerprint.expect("it has a key"),
                 batch: first.batch,
                 rejected: first.rejected.clone(),
+                gaps: first.gaps.clone(),
                 credits: first.credits,
                 balance: first.balance,
                 accepted_at: rig.now(),
@@ -124,6 +129,43 @@ scenarios! { Sending;
         assert_eq!(rig.balance(&account).await, 9);
         let again = rig.send(&account, &request_with_key(1, "k")).await;
         assert_eq!(again.replay, Replay::Repeated, "the first send keeps the key");
+    }
+
+    /// New sends, repetitions and conflicts that come together each get their own answer, and a
+    /// repetition shows the balance that the first answer showed.
+    async fn new_and_repeated_sends_share_a_commit(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.send(&account, &request_with_key(1, "old")).await;
+        let plan = |person, key| rig.plan(&account, &request_with_key(person, key));
+        let together = vec![
+            plan(2, "a"),
+            plan(1, "old"),
+            plan(3, "b"),
+            plan(9, "old"),
+            plan(2, "a"),
+            rig.plan(&account, &request([4])),
+        ];
+        let answers = rig.store().send_accept(together).await;
+        let seen: Vec<_> = answers
+            .into_iter()
+            .map(|answer| answer.map(|sent| (sent.replay, sent.balance.get())).ok())
+            .collect();
+        let (first, repeated) = (Replay::First, Replay::Repeated);
+        let a_is_repeated = Some((repeated, 8));
+        let expected = [
+            Some((first, 8)),
+            Some((repeated, 9)),
+            Some((first, 7)),
+            None,
+            a_is_repeated,
+            Some((first, 6)),
+        ];
+        assert_eq!(seen, expected);
+        for (person, key, balance) in [(2, "a", 8), (3, "b", 7), (1, "old", 9)] {
+            let again = rig.send(&account, &request_with_key(person, key)).await;
+            assert_eq!((again.replay, again.balance.get()), (repeated, balance), "{key}");
+        }
+        assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (6, 5));
     }
 
     /// A live and a test send under one key are a conflict, whichever came first.
@@ -188,7 +230,8 @@ scenarios! { Sending;
         rig.send(&account, &request_with_key(1, "f")).await;
         let mut removed = Vec::new();
         for _ in 0..4 {
-            let count = rig.store().idempotency_tidy(younger, 2).await.expect("tidied");
+            let count = rig.store().tidy(Chore::IdempotencyKeys { before: younger }, 2);
+            let count = count.await.expect("tidied");
             removed.push(count);
         }
         assert_eq!(removed, [2, 2, 1, 0]);
@@ -209,7 +252,8 @@ scenarios! { Sending;
         let second = rig.send(&account, &request).await;
         assert_eq!(second.replay, Replay::First);
         let before = rig.now().minus(KEPT_FOR);
-        let removed = rig.store().idempotency_tidy(before, 100).await.expect("tidied");
+        let removed = rig.store().tidy(Chore::IdempotencyKeys { before }, 100);
+        let removed = removed.await.expect("tidied");
         assert_eq!(removed, 0, "the first use is gone already");
         let again = rig.send(&account, &request).await;
         assert_eq!((again.replay, again.batch), (Replay::Repeated, second.batch));

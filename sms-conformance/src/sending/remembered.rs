@@ -125,7 +125,7 @@ scenarios! { Sending;
         assert_eq!(rig.balance(&poor).await, 1);
     }
 
-    /// Somebody whose STOP comes between two sends gets nothing of the second.
+    /// A person whose STOP comes between two sends gets nothing of the second.
     async fn a_stop_between_two_sends_counts(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -136,7 +136,7 @@ scenarios! { Sending;
         rig.accept(rig.plan(&account, &request([2]))).await.expect("accepted");
     }
 
-    /// Somebody who opts in again between two sends gets the second.
+    /// A person who opts in again between two sends gets the second.
     async fn an_opt_out_that_ends_between_two_sends_no_longer_counts(rig: &Rig) {
         let account = rig.account(10).await;
         rig.opt_out(&account, 1).await;

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use sms_core::account::Account;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::inbound::{Origin, TakenIn};
-use sms_core::message::cancel::CancelPlan;
 use sms_core::message::{Body, Direction};
 use sms_core::route::{Comeback, Simulated};
 use sms_core::sending::settle::{SendRefused, TEST_MESSAGES_PER_HOUR};
+use sms_core::upkeep::Chore;
 
 use crate::Rig;
 use crate::rig::{minutes, our_number, refusal_of, request, seconds, taken_with};
 
-/// So many test messages, if there is room for them; else how long to wait.
+/// Sends `count` test messages if there is room for them; else says how long to wait.
 async fn try_test(rig: &Rig, account: &Account, count: u16) -> Result<(), Duration> {
     match rig.accept(rig.test_plan(account, &request(1..=count))).await {
         Ok(sent) => {
@@ -80,7 +81,10 @@ scenarios! { Sending;
         }
         let younger = rig.advance(minutes(30));
         assert_eq!(try_test(rig, &two, 200).await, Ok(()));
-        let tidy = async || rig.store().test_sends_tidy(younger, 2).await.expect("tidied");
+        let tidy = async || {
+            let tidied = rig.store().tidy(Chore::TestSends { before: younger }, 2);
+            tidied.await.expect("tidied")
+        };
         assert_eq!([tidy().await, tidy().await, tidy().await], [2, 1, 0]);
         rig.advance(minutes(30));
         assert_eq!(try_test(rig, &two, 101).await, Err(minutes(30)));
@@ -110,7 +114,10 @@ scenarios! { Sending;
         let younger = rig.advance(minutes(10));
         assert_eq!(try_test(rig, &account, 1).await, Ok(()));
         assert!(rig.accept(late).await.is_ok());
-        let tidy = async || rig.store().test_sends_tidy(younger, 10).await.expect("tidied");
+        let tidy = async || {
+            let tidied = rig.store().tidy(Chore::TestSends { before: younger }, 10);
+            tidied.await.expect("tidied")
+        };
         assert_eq!([tidy().await, tidy().await], [1, 0]);
     }
 

@@ -1,5 +1,6 @@
 //! How attempts end.
 
+use sms_core::upkeep::Due;
 use sms_core::webhook::attempt::{AttemptPlan, AttemptVerdict};
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use sms_core::webhook::endpoint::{Endpoint, Power};
@@ -90,7 +91,7 @@ scenarios! { Webhook;
         assert_eq!(rig.deliveries(&endpoint).await, [delivery]);
         rig.advance(minutes(10_000));
         assert_eq!(rig.claim_any(10).await, []);
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
     }
 
     /// Schedule and jitter are the plan's, not the store's.

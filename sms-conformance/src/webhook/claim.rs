@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sms_core::event::EventType;
 use sms_core::ids::{DeliveryId, EndpointId};
+use sms_core::upkeep::Due;
 use sms_core::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict, ClaimedDelivery, Room};
 
 use crate::Rig;
@@ -147,7 +148,7 @@ scenarios! { Webhook;
 
     /// The next moment for a claim is when a delivery is due, or when a worker's lease expires.
     async fn the_next_moment_is_that_of_the_first_claimable_delivery(rig: &Rig) {
-        let next = async || rig.store().deliveries_next().await.expect("read");
+        let next = async || rig.store().next(Due::Deliveries).await.expect("read");
         let (account, _) = rig.listener(person(900)).await;
         assert_eq!(next().await, None);
         let begin = rig.now();

@@ -2,6 +2,7 @@
 
 use sms_core::event::{Event, EventData, EventType, TestPing};
 use sms_core::ids::DeliveryId;
+use sms_core::upkeep::{Chore, Due};
 use sms_core::webhook::attempt::AttemptVerdict;
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus, KEPT_FOR};
 use sms_core::webhook::endpoint::Endpoint;
@@ -31,7 +32,7 @@ fn test_of(rig: &Rig, endpoint: &Endpoint, result: Result<(), DeliveryError>) ->
 
 async fn tidy(rig: &Rig, limit: usize) -> usize {
     let before = rig.now().minus(KEPT_FOR);
-    rig.store().deliveries_tidy(before, limit).await.expect("tidied")
+    rig.store().tidy(Chore::Deliveries { before }, limit).await.expect("tidied")
 }
 
 scenarios! { Webhook;
@@ -89,7 +90,7 @@ scenarios! { Webhook;
         assert_eq!(rig.deliveries(&endpoint).await, [failed.clone(), taken]);
         rig.advance(days(1));
         assert_eq!(rig.claim_any(10).await, []);
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
         assert_eq!(rig.endpoint_now(&endpoint).await, endpoint);
         let claimed = rig.retry(&endpoint, failed.id).await;
         rig.succeed(&[claimed]).await;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use sms_core::event::EventType;
 use sms_core::ids::AccountId;
+use sms_core::upkeep::{Chore, Due};
+use sms_core::version::IfVersion::Any;
 use sms_core::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict};
 use sms_core::webhook::delivery::KEPT_FOR;
 use sms_core::webhook::endpoint::{
@@ -13,12 +15,13 @@ use sms_core::webhook::endpoint::{
 use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
 use sms_core::webhook::rotation::{OLD_SECRET_VALID_FOR, OldSecret, SecretChange};
 use sms_core::webhook::sealing::{SealingKeyId, StoredSecret};
+use sms_core::webhook::store::EndpointsWanted;
 
 use crate::Rig;
 use crate::rig::{done, millis, person, refusal_of, secret};
 
 async fn list(rig: &Rig, account: AccountId) -> Vec<Endpoint> {
-    rig.store().endpoint_list(account).await.expect("read")
+    rig.store().endpoint_list(EndpointsWanted::Of(account)).await.expect("read")
 }
 
 async fn get(rig: &Rig, account: AccountId, endpoint: &Endpoint) -> Option<Endpoint> {
@@ -72,7 +75,7 @@ scenarios! { Webhook;
         assert_eq!(refused, EndpointRefused::LimitReached);
         assert_eq!(get(rig, account.id, &eleventh).await, None);
         rig.endpoint(&other, &[EventType::MessageSent]).await;
-        assert!(rig.store().endpoint_delete(account.id, last.id).await.expect("removed"));
+        assert!(rig.store().endpoint_delete(account.id, last.id, Any).await.expect("removed"));
         done(rig.store().endpoint_create(eleventh, None).await).expect("there is room");
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
     }
@@ -117,7 +120,7 @@ scenarios! { Webhook;
         let mut expected = endpoint;
         for change in changes {
             let now = rig.advance(millis(5));
-            expected = change.clone().apply(expected, now);
+            expected = change.clone().apply(expected, now).expect("any version");
             assert_eq!(rig.update_endpoint(&expected, change).await, expected);
             assert_eq!(rig.endpoint_now(&expected).await, expected);
         }
@@ -133,7 +136,7 @@ scenarios! { Webhook;
         let store = rig.store();
         let updated = store.endpoint_update(other.id, endpoint.id, change, rig.now()).await;
         assert_eq!(updated.expect("answered"), None);
-        assert!(!store.endpoint_delete(other.id, endpoint.id).await.expect("answered"));
+        assert!(!store.endpoint_delete(other.id, endpoint.id, Any).await.expect("answered"));
         let wanted = sms_core::page::PageRequest::default();
         let page = store.delivery_list(other.id, endpoint.id, wanted).await.expect("read");
         assert_eq!((page.items, page.next), (vec![], None));
@@ -151,8 +154,8 @@ scenarios! { Webhook;
         assert_eq!(claimed.len(), 4);
         let delivery = rig.deliveries(&endpoint).await[0].id;
         let store = rig.store();
-        assert!(store.endpoint_delete(account.id, endpoint.id).await.expect("removed"));
-        assert!(!store.endpoint_delete(account.id, endpoint.id).await.expect("answered"));
+        assert!(store.endpoint_delete(account.id, endpoint.id, Any).await.expect("removed"));
+        assert!(!store.endpoint_delete(account.id, endpoint.id, Any).await.expect("answered"));
         assert_eq!(get(rig, account.id, &endpoint).await, None);
         assert_eq!(rig.deliveries(&endpoint).await, []);
         let found = store.delivery_get(account.id, endpoint.id, delivery).await.expect("read");
@@ -160,7 +163,7 @@ scenarios! { Webhook;
         let verdicts = rig.succeed(&claimed).await;
         let lost = verdicts.iter().filter(|verdict| **verdict == AttemptVerdict::LeaseLost).count();
         assert_eq!((lost, rig.deliveries(&other).await.len()), (2, 2));
-        assert_eq!(store.deliveries_next().await.expect("read"), None);
+        assert_eq!(store.next(Due::Deliveries).await.expect("read"), None);
     }
 
     /// What waited for a removed endpoint is ignored from then on: no claim takes it, nothing
@@ -173,17 +176,17 @@ scenarios! { Webhook;
         rig.raise(person(900), 1).await;
         let waiting = rig.deliveries(&endpoint).await;
         let store = rig.store();
-        assert!(store.endpoint_delete(account.id, endpoint.id).await.expect("removed"));
-        let next = store.deliveries_next().await.expect("read");
+        assert!(store.endpoint_delete(account.id, endpoint.id, Any).await.expect("removed"));
+        let next = store.next(Due::Deliveries).await.expect("read");
         assert_eq!(next, Some(rig.now()), "the neighbour's");
         let retry = rig.retry_plan(&endpoint, waiting[0].id);
         assert_eq!(store.delivery_retry(retry).await.expect("answered"), None);
         let before = rig.now().minus(KEPT_FOR);
-        while store.deliveries_tidy(before, 2).await.expect("tidied") > 0 {}
+        while store.tidy(Chore::Deliveries { before }, 2).await.expect("tidied") > 0 {}
         let claimed = rig.claim_any(1).await;
         assert_eq!((claimed.len(), claimed[0].endpoint), (1, other.id));
         let held_until = rig.now().plus(ATTEMPT_LEASE);
-        assert_eq!(store.deliveries_next().await.expect("read"), Some(held_until));
+        assert_eq!(store.next(Due::Deliveries).await.expect("read"), Some(held_until));
     }
 
     /// Events raised while their endpoint is being removed leave nothing to be claimed.
@@ -198,13 +201,13 @@ scenarios! { Webhook;
             match act {
                 Some(plan) => drop(done(store.inbound_take(plan, None).await).expect("taken in")),
                 None => {
-                    assert!(store.endpoint_delete(account.id, id).await.expect("removed"));
+                    assert!(store.endpoint_delete(account.id, id, Any).await.expect("removed"));
                 }
             }
         });
         assert_eq!(rig.deliveries(&endpoint).await, []);
         assert_eq!(rig.claim_any(10).await, []);
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
     }
 
     /// A sealed secret is kept as it is given, byte by byte.
@@ -233,7 +236,8 @@ scenarios! { Webhook;
         for limit in [1, 2, 5, 6] {
             let (mut after, mut read) = (None, Vec::new());
             loop {
-                let portion = rig.store().endpoints_after(after, limit).await.expect("read");
+                let portion = rig.store().endpoint_list(EndpointsWanted::All { after, limit });
+                let portion = portion.await.expect("read");
                 assert!(portion.len() <= limit, "{limit}");
                 let Some(last) = portion.last() else { break };
                 after = Some(last.secret_place());
@@ -264,7 +268,8 @@ scenarios! { Webhook;
         plans[1].after.old = None;
         let rotated = rig.update_endpoint(&endpoints[2], rotate()).await;
         let ended = rig.update_endpoint(&endpoints[3], change(SecretChange::EndOld)).await;
-        assert!(rig.store().endpoint_delete(account.id, endpoints[4].id).await.expect("deleted"));
+        let deleted = rig.store().endpoint_delete(account.id, endpoints[4].id, Any).await;
+        assert!(deleted.expect("deleted"));
         let replaced = rig.store().endpoints_reseal(plans.clone()).await.expect("replaced");
         assert_eq!(replaced, 2);
         let after = |place: usize| {
@@ -324,7 +329,7 @@ scenarios! { Webhook;
         let expected = changes
             .clone()
             .into_iter()
-            .fold(endpoint.clone(), |so_far, change| change.apply(so_far, at));
+            .fold(endpoint.clone(), |so_far, change| change.apply(so_far, at).expect("changed"));
         let (account, id) = (account.id, endpoint.id);
         rig.race_each(changes, move |store, change| async move {
             store.endpoint_update(account, id, change, at).await.expect("updated")

@@ -2,6 +2,7 @@
 
 use sms_core::event::EventType;
 use sms_core::ids::EndpointId;
+use sms_core::upkeep::Due;
 use sms_core::webhook::attempt::{ClaimedDelivery, Room};
 use sms_core::webhook::delivery::DeliveryStatus;
 use sms_core::webhook::endpoint::{DisabledReason, Power};
@@ -19,7 +20,7 @@ scenarios! { Webhook;
     /// Nothing of an endpoint that asked for a pause is claimed until the pause ends, by any
     /// server; other endpoints do not wait for it.
     async fn nothing_is_claimed_of_a_paused_endpoint(rig: &Rig) {
-        let next = async || rig.store().deliveries_next().await.expect("read");
+        let next = async || rig.store().next(Due::Deliveries).await.expect("read");
         let (_, paused) = rig.listener(person(901)).await;
         let (_, other) = rig.listener(person(902)).await;
         rig.raise(person(901), 1).await;
@@ -105,7 +106,7 @@ scenarios! { Webhook;
         assert_eq!(endpoints(&failing), [other.id]);
         rig.fail(&failing).await;
         let due = rig.now().plus(minutes(1));
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), Some(due));
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), Some(due));
         let another = rig.endpoint(&rig.account(0).await, &[EventType::MessageSent]).await;
         assert_eq!(another.pause, None);
         rig.advance(minutes(1));

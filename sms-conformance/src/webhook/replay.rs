@@ -9,12 +9,13 @@ use sms_core::idempotency::{Claim, Fingerprint, Once, Owner};
 use sms_core::ids::EventId;
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
+use sms_core::version::IfVersion::Any;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
-use sms_core::webhook::replay::{
-    DOWN_AFTER, EVERY, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
-    Span,
-};
+use sms_core::webhook::replay::plan::{PortionEnd, PortionPlan, ReplayPlan, ReplayRefused};
+use sms_core::webhook::replay::{DOWN_AFTER, EVERY, Replay, ReplayBegun, Span};
+use sms_core::webhook::store::EndpointsWanted;
 
 use crate::Rig;
 use crate::rig::{millis, person, refused, seconds};
@@ -77,11 +78,14 @@ async fn replay_at_once(rig: &Rig, endpoint: &Endpoint) -> usize {
 }
 
 async fn due(rig: &Rig) -> Vec<Endpoint> {
-    rig.store().replays_due(rig.now(), 10).await.expect("replays are found")
+    rig.store()
+        .endpoint_list(EndpointsWanted::ReplaysDue { at: rig.now(), limit: 100 })
+        .await
+        .expect("replays are found")
 }
 
 async fn next(rig: &Rig) -> Option<Timestamp> {
-    rig.store().replays_next().await.expect("the next portion is found")
+    rig.store().next(Due::Replays).await.expect("the next portion is found")
 }
 
 fn event_ids(deliveries: &[Delivery]) -> Vec<EventId> {
@@ -175,7 +179,8 @@ scenarios! { Webhook;
         assert_eq!(pending.len(), 5);
     }
 
-    /// A replay goes on only while nothing else can be claimed of its endpoint, and not in a pause.
+    /// A replay continues only while nothing else can be claimed of its endpoint, and not in a
+    /// pause.
     async fn a_replay_waits_for_deliveries_that_are_due(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         let (_, busy) = rig.listener(person(901)).await;
@@ -196,14 +201,15 @@ scenarios! { Webhook;
         assert_eq!(rig.endpoint_now(&busy).await.replay, None);
     }
 
-    /// Replays go on in the order in which they are due, then by id, and up to the limit.
+    /// Replays of different accounts go on in the order in which they are due, then by id, and up
+    /// to the limit.
     async fn the_replay_that_is_due_first_goes_on_first(rig: &Rig) {
-        let account = rig.account(100).await;
         let mut endpoints = Vec::new();
         for _ in 0..3 {
+            let account = rig.account(100).await;
             endpoints.push(rig.endpoint(&account, &EventType::SUBSCRIBABLE).await);
+            rig.message_that_left(&account, 1).await;
         }
-        rig.message_that_left(&account, 1).await;
         rig.succeed(&rig.claim_any(10).await).await;
         begin(rig, &endpoints[2]).await;
         rig.advance(millis(1));
@@ -211,9 +217,56 @@ scenarios! { Webhook;
         begin(rig, &endpoints[0]).await;
         let order = [endpoints[2].id, endpoints[0].id, endpoints[1].id];
         for limit in [2, 3] {
-            let due = rig.store().replays_due(rig.now(), limit).await.expect("replays are found");
+            let wanted = EndpointsWanted::ReplaysDue { at: rig.now(), limit };
+            let due = rig.store().endpoint_list(wanted);
+            let due = due.await.expect("replays are found");
             assert_eq!(due.into_iter().map(|one| one.id).collect::<Vec<_>>(), order[..limit]);
         }
+    }
+
+    /// The replays of an account take turns: all ten write no more portions than one, and one after
+    /// another has its events. Those of other accounts go on beside them.
+    async fn the_replays_of_an_account_take_turns(rig: &Rig) {
+        let (account, other) = (rig.account(100).await, rig.account(100).await);
+        for own in [&account, &other] {
+            for n in 1..=3 {
+                rig.message_that_left(own, n).await;
+            }
+        }
+        let mut endpoints = Vec::new();
+        for _ in 0..10 {
+            endpoints.push(rig.endpoint(&account, &EventType::SUBSCRIBABLE).await);
+        }
+        let alone = rig.endpoint(&other, &EventType::SUBSCRIBABLE).await;
+        rig.advance(seconds(60));
+        for endpoint in endpoints.iter().chain([&alone]) {
+            begin(rig, endpoint).await;
+        }
+        let events = rig.events(account.id).await;
+        let ids = |due: Vec<Endpoint>| due.into_iter().map(|one| one.id).collect::<Vec<_>>();
+        let first = ids(due(rig).await);
+        assert_eq!((first.len(), first[0], first[1]), (11, endpoints[0].id, alone.id));
+        assert_eq!(first[2..], ids(endpoints[1..].to_vec()), "if the first one fails");
+        for (n, endpoint) in endpoints.iter().enumerate() {
+            for (place, logged) in events.iter().enumerate() {
+                let mut own = due(rig).await;
+                own.retain(|one| one.account == account.id);
+                assert_eq!(ids(own).first(), Some(&endpoint.id), "{n}");
+                let now = rig.endpoint_now(endpoint).await.replay.expect("it is under way");
+                let is_last = place + 1 == events.len();
+                let end =
+                    if is_last { PortionEnd::Last } else { PortionEnd::At(logged.position) };
+                let plan = portion(rig, endpoint, now, std::slice::from_ref(logged), end);
+                assert_eq!(write(rig, plan).await, 1);
+                rig.succeed(&rig.claim_any(10).await).await;
+                if end != PortionEnd::Last {
+                    rig.advance(EVERY - millis(1));
+                    assert_eq!(ids(due(rig).await), [alone.id], "{n} rests, and so do the others");
+                    rig.advance(millis(1));
+                }
+            }
+        }
+        assert_eq!(ids(due(rig).await), [alone.id]);
     }
 
     /// An endpoint that does not answer does not get one portion after another: until something
@@ -297,7 +350,7 @@ scenarios! { Webhook;
         let [one, two] = [plan(), plan()];
         assert_eq!(write(rig, one).await, 1);
         assert_eq!(write(rig, two).await, 0);
-        let gone = rig.store().endpoint_delete(endpoint.account, endpoint.id).await;
+        let gone = rig.store().endpoint_delete(endpoint.account, endpoint.id, Any).await;
         assert!(gone.expect("the endpoint is deleted"));
         assert_eq!((due(rig).await, next(rig).await), (vec![], None));
         assert_eq!(write(rig, plan()).await, 0);

@@ -80,8 +80,8 @@ scenarios! { Webhook;
         assert_eq!(rig.claim_any(10).await, []);
     }
 
-    /// While a worker is at a delivery, nobody sends it by hand; when its lease has expired they
-    /// may, and the worker has lost it.
+    /// While a worker has a delivery, it cannot be retried by hand; once the lease has expired it
+    /// can, and the worker has lost it.
     async fn a_delivery_under_way_is_not_sent_by_hand(rig: &Rig) {
         let (endpoint, id) = endpoint_with_delivery(rig).await;
         let slow = rig.claim_any(1).await;

@@ -1,6 +1,7 @@
 //! Endpoints that go off: by their owner, or after a hundred failures in a row.
 
 use sms_core::event::EventType;
+use sms_core::upkeep::{Chore, Due};
 use sms_core::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict, Room};
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus, KEPT_FOR};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
@@ -25,7 +26,7 @@ async fn count(
     rig.deliveries(endpoint).await.iter().filter(stands_so).count()
 }
 
-/// Fails so many deliveries, one after the other.
+/// Fails this many deliveries, one after the other.
 async fn fail(rig: &Rig, failures: usize) {
     rig.raise(person(900), failures).await;
     let claimed = rig.claim_any(failures).await;
@@ -38,7 +39,7 @@ async fn fail(rig: &Rig, failures: usize) {
 /// Clears away all that there is to clear away.
 async fn tidy(rig: &Rig) {
     let before = rig.now().minus(KEPT_FOR);
-    while rig.store().deliveries_tidy(before, 2).await.expect("tidied") > 0 {}
+    while rig.store().tidy(Chore::Deliveries { before }, 2).await.expect("tidied") > 0 {}
 }
 
 scenarios! { Webhook;
@@ -66,7 +67,7 @@ scenarios! { Webhook;
         assert!(deliveries.iter().all(|one| one.next_attempt_at.is_none() && one.lease.is_none()));
         rig.advance(minutes(10_000));
         assert_eq!(rig.claim_any(200).await, []);
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
         rig.raise(person(900), 1).await;
         assert_eq!(rig.deliveries(&endpoint).await.len(), 103);
     }
@@ -211,7 +212,7 @@ scenarios! { Webhook;
         assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 1);
         assert_eq!(rig.succeed(&dead).await, [AttemptVerdict::LeaseLost]);
         rig.succeed(&claimed).await;
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
     }
 
     /// What an endpoint took once stays delivered when it is disabled while the delivery waits to
@@ -239,7 +240,7 @@ scenarios! { Webhook;
         rig.switch(&endpoint, Power::On).await;
         assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 5);
         assert_eq!(rig.claim_any(10).await, []);
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
         rig.advance(millis(5));
         rig.raise(person(900), 1).await;
         let claimed = rig.claim_any(1).await;
@@ -250,7 +251,8 @@ scenarios! { Webhook;
         rig.fail(&[again]).await;
         let delivery = rig.delivery(&endpoint, over).await;
         assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Pending, 1));
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), delivery.next_attempt_at);
+        let read = rig.store().next(Due::Deliveries);
+        assert_eq!(read.await.expect("read"), delivery.next_attempt_at);
         tidy(rig).await;
         assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 4);
         assert_eq!(rig.delivery(&endpoint, over).await, delivery);
@@ -303,7 +305,7 @@ scenarios! { Webhook;
         let delivered = count(rig, &endpoint, DeliveryStatus::Delivered, None).await;
         let given_up = count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await;
         assert_eq!((delivered, delivered + given_up), (claimed.len(), 60));
-        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
     }
 
     /// An endpoint that is switched on again counts from zero, hears of new events, and gets

@@ -1,32 +1,33 @@
-// Imports a CSV file of contacts in portions, and goes on where a reload interrupted it. The server
-// makes what is shown: the choice of columns and the report.
+// Imports a file of contacts in portions, and goes on where a reload interrupted it. The server
+// reads the file and makes what is shown: the choice of columns and the report.
 //
 // Each portion has an idempotency key of its own, made from the import's key and the place, so that
 // an import that a reload interrupted goes on when the same file is chosen again, and no portion
 // is done twice.
 
-import { csvRead } from './csv.js';
+/** @typedef {{line: number, cells: string[], fault?: string}} Row */
+/** @typedef {{file: string, encoding: string | null, delimiter: string,
+ *   worksheet: string | null, worksheets: string[], header: string[], rows: Row[]}} Sheet */
+/** @typedef {{encoding?: string | null, worksheet?: string | null}} Look how a file is read */
+/** @typedef {'created' | 'updated' | 'unchanged' | 'invalid' | 'added_to_list' | 'values' |
+ *   'not_listed'} Count */
+/** @typedef {Record<Count, number> & {file: string, delimiter: string, header: string[],
+ *   left_out: object[], has_list: boolean}} ImportReport */
+/** @typedef {{mark: string, key: string, done: number, report: ImportReport, columns: string[],
+ *   list: string, look: Look}} State */
 
-/** @typedef {import('./csv.js').Row} Row */
-/** @typedef {{file: string, header: string[], rows: Row[]}} Sheet */
-/** @typedef {{line: number, cells: string[], problem: string}} LeftOut */
-/** @typedef {{file: string, created: number, updated: number, unchanged: number,
- *   invalid: number, added_to_list: number, header: string[], left_out: LeftOut[],
- *   not_listed: number}} Report */
-/** @typedef {{mark: string, key: string, done: number, report: Report, columns: string[],
- *   list: string}} State */
-/** @typedef {{row: number, outcome: string, error: string | null}} RowResult */
-
+/** @type {Count[]} */
+const COUNTS = [
+  'created', 'updated', 'unchanged', 'invalid', 'added_to_list', 'values', 'not_listed',
+];
 const PORTION = 1000;
+/** About the most characters of a portion. */
+const MOST_SENT = 2_000_000;
+/** The most characters of a cell that is shown as a sample. */
+const MOST_SHOWN = 200;
 const PATH = '/console/contacts/import';
 /** The most characters of the rows left out that the report lists. */
 const MOST_LISTED = 2_000_000;
-
-// A download leaves the page as it is, and can be had again.
-document.addEventListener('submit', (event) => {
-  const sent = /** @type {Element} */ (event.target);
-  if (sent.matches('[data-download]')) event.stopPropagation();
-}, { capture: true });
 
 const root = /** @type {HTMLElement} */ (document.getElementById('import'));
 const form = /** @type {HTMLFormElement} */ (root.querySelector('form'));
@@ -52,26 +53,61 @@ function startChosen() {
 async function start(chosen) {
   problems.replaceChildren();
   problems.hidden = true;
-  const [first, ...rows] = csvRead(await chosen.text());
-  const sheet = { file: chosen.name, header: first?.cells ?? [], rows };
   const interrupted = stateRead();
-  if (interrupted && interrupted.mark === markOf(sheet)) await run(sheet, interrupted);
-  else await chooseColumns(sheet);
+  // It was read as somebody chose. Another file may have no such sheet.
+  const look = interrupted?.look ?? {};
+  const again = interrupted && await read(chosen, look).catch(() => null);
+  if (interrupted && again && interrupted.mark === markOf(again)) await run(again, interrupted);
+  else await chooseColumns(chosen, await read(chosen, {}));
 }
 
-/** Asks what the columns are, until the answer can be imported. @param {Sheet} sheet */
-async function chooseColumns(sheet) {
-  const { file: name, header, rows } = sheet;
-  const sample = rows.slice(0, 4).map((row) => row.cells);
+/**
+ * Has the server read a file.
+ * @param {File} chosen
+ * @param {Look} look what is not named is found out
+ * @returns {Promise<Sheet>}
+ */
+async function read(chosen, look) {
+  if (chosen.size > Number(root.dataset.most)) throw new Error(root.dataset.large);
+  const sent = new FormData();
+  sent.set('csrf', csrf());
+  for (const [name, value] of Object.entries(look)) if (value) sent.set(name, value);
+  sent.set('file', chosen);
+  return answer('read', sent);
+}
+
+/**
+ * Asks what the columns are, until the answer can be imported.
+ * @param {File} chosen
+ * @param {Sheet} sheet
+ * @param {FormData | null} before what was chosen when the file was read in another way
+ */
+async function chooseColumns(chosen, { rows, ...kind }, before = null) {
+  const sample = rows.slice(0, 4).map((row) => row.cells.map((cell) => cell.slice(0, MOST_SHOWN)));
   const asked = new FormData();
   asked.set('csrf', csrf());
   asked.set('list', root.dataset.list ?? '');
-  asked.set('sheet', JSON.stringify({ file: name, header, rows: rows.length, sample }));
-  await showColumns(sheet, asked);
+  if (before) keepChosen(before, asked);
+  asked.set('sheet', JSON.stringify({ ...kind, rows: rows.length, sample }));
+  await showColumns(chosen, { rows, ...kind }, asked);
 }
 
-/** @param {Sheet} sheet @param {FormData} asked */
-async function showColumns(sheet, asked) {
+/**
+ * What somebody chose, for another reading of the same file.
+ * @param {FormData} before
+ * @param {FormData} asked
+ */
+function keepChosen(before, asked) {
+  for (const name of ['key', 'list', 'list_name']) {
+    const value = before.get(name);
+    if (value !== null) asked.set(name, value);
+  }
+  for (const column of before.getAll('column')) asked.append('column_before', column);
+  asked.set('sheet_before', before.get('sheet') ?? '');
+}
+
+/** @param {File} chosen @param {Sheet} sheet @param {FormData} asked */
+async function showColumns(chosen, sheet, asked) {
   const made = await fragment('columns', asked);
   const columns = made.querySelector('form');
   if (!columns) {
@@ -81,25 +117,35 @@ async function showColumns(sheet, asked) {
   }
   if ('ready' in columns.dataset) {
     const answered = new FormData(columns);
-    const chosen = answered.getAll('column').map(String);
-    await run(sheet, stateNew(sheet, chosen, String(answered.get('list') ?? '')));
+    const chosenColumns = answered.getAll('column').map(String);
+    await run(sheet, stateNew(sheet, chosenColumns, String(answered.get('list') ?? '')));
     return;
   }
   columns.addEventListener('submit', (event) => {
     event.preventDefault();
     event.stopPropagation();
-    showColumns(sheet, new FormData(columns)).catch((error) => say(columns, error));
+    showColumns(chosen, sheet, new FormData(columns)).catch((error) => say(columns, error));
   });
+  for (const select of columns.querySelectorAll('[name="encoding"], [name="worksheet"]')) {
+    select.addEventListener('change', ({ target }) => {
+      const { name, value } = /** @type {HTMLSelectElement} */ (target);
+      const before = new FormData(columns);
+      read(chosen, { [name]: value }).then((again) => chooseColumns(chosen, again, before))
+        .catch((error) => say(columns, error));
+    });
+  }
   show(made);
 }
 
 /** @param {Sheet} sheet @param {string[]} columns @param {string} list @returns {State} */
 function stateNew(sheet, columns, list) {
+  const { file: name, delimiter, header, encoding, worksheet } = sheet;
   const report = {
-    file: sheet.file, created: 0, updated: 0, unchanged: 0, invalid: 0, added_to_list: 0,
-    header: sheet.header, left_out: [], not_listed: 0,
+    file: name, delimiter, created: 0, updated: 0, unchanged: 0, invalid: 0, added_to_list: 0,
+    values: 0, header, left_out: [], not_listed: 0, has_list: list !== '',
   };
-  return { mark: markOf(sheet), key: keyNew(), done: 0, report, columns, list };
+  const look = { encoding, worksheet };
+  return { mark: markOf(sheet), key: keyNew(), done: 0, report, columns, list, look };
 }
 
 /** @param {Sheet} sheet @param {State} state */
@@ -109,8 +155,8 @@ async function run(sheet, state) {
   try {
     while (state.done < rows.length) {
       showProgress(state.done, rows.length);
-      const portion = rows.slice(state.done, state.done + PORTION);
-      count(state.report, await send(portion, state), portion);
+      const portion = portionOf(rows, state.done);
+      count(state.report, await send(portion, state));
       state.done += portion.length;
       stateWrite(state);
     }
@@ -124,22 +170,36 @@ async function run(sheet, state) {
   }
 }
 
-/** @param {Row[]} portion @param {State} state @returns {Promise<any>} */
-async function send(portion, { columns, list, key, done }) {
-  const body = JSON.stringify({
-    rows: portion.map((row) => contactOf(row.cells, columns)), list_id: list || null,
-  });
-  const response = await ask('/console/api/v1/contacts/import', {
-    headers: {
-      'Content-Type': 'application/json',
-      'X-CSRF-Token': csrf(),
-      'Idempotency-Key': `${key}-${done}`,
-    },
-    body,
-  });
-  const answer = await response.json().catch(() => null);
-  if (!response.ok || !answer) throw new Error(answer?.error?.message ?? root.dataset.failed);
-  return answer.data;
+/** The rows that are sent next. @param {Row[]} rows @param {number} from */
+function portionOf(rows, from) {
+  let to = from;
+  for (let length = 0; to < rows.length && to - from < PORTION && length < MOST_SENT; to += 1) {
+    for (const cell of rows[to].cells) length += cell.length;
+  }
+  return rows.slice(from, to);
+}
+
+/** @param {Row[]} rows @param {State} state @returns {Promise<ImportReport>} */
+async function send(rows, { columns, list, key, done }) {
+  const sent = new FormData();
+  sent.set('csrf', csrf());
+  sent.set('key', `${key}-${done}`);
+  sent.set('list', list);
+  for (const column of columns) sent.append('column', column);
+  sent.set('portion', JSON.stringify({ rows }));
+  return answer('rows', sent);
+}
+
+/**
+ * What the server says of a form; throws if it refuses it.
+ * @param {string} name
+ * @param {FormData} body
+ */
+async function answer(name, body) {
+  const response = await ask(`${PATH}/${name}`, { body });
+  const said = response.ok ? await response.json().catch(() => null) : null;
+  if (!said || said.refused) throw new Error(said?.refused ?? root.dataset.failed);
+  return said;
 }
 
 /**
@@ -166,33 +226,11 @@ async function ask(path, init) {
   }
 }
 
-/** @param {string[]} cells @param {string[]} columns */
-function contactOf(cells, columns) {
-  /** @type {Record<string, any>} */
-  const contact = { phone: '' };
-  for (const [index, column] of columns.entries()) {
-    const cell = (cells[index] ?? '').trim();
-    if (column === 'left_out' || !cell) continue;
-    if (column.startsWith('custom.')) {
-      contact.custom = { ...contact.custom, [column.slice(7)]: cell };
-    } else {
-      contact[column] = cell;
-    }
-  }
-  return contact;
-}
-
-/** @param {Report} report @param {any} result @param {Row[]} portion */
-function count(report, result, portion) {
-  report.created += result.created;
-  report.updated += result.updated;
-  report.unchanged += result.unchanged;
-  report.invalid += result.invalid;
-  report.added_to_list += result.added_to_list;
+/** Adds the report on a portion. @param {ImportReport} report @param {ImportReport} part */
+function count(report, part) {
+  for (const name of COUNTS) report[name] += part[name];
   let length = JSON.stringify(report.left_out).length;
-  for (const { row, outcome, error } of /** @type {RowResult[]} */ (result.rows)) {
-    if (outcome !== 'invalid' && outcome !== 'duplicate') continue;
-    const left = { ...portion[row], problem: error ?? '' };
+  for (const left of part.left_out) {
     length += JSON.stringify(left).length;
     if (length > MOST_LISTED) report.not_listed += 1;
     else report.left_out.push(left);

@@ -110,6 +110,13 @@ function reached(well) {
   place.replaceChildren(strip);
 }
 
+// The tab says how many messages are unread, as the navigation does.
+document.addEventListener('swapped', (event) => {
+  const place = event.target;
+  if (!(place instanceof HTMLElement) || place.id !== 'nav-unread') return;
+  document.title = (place.dataset.title ?? '') + document.title.replace(/^\(\d+\+?\) /, '');
+});
+
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') liveNow();
 });

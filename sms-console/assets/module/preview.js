@@ -4,7 +4,8 @@
 // of the ids that they name instead.
 //
 // A button with `data-quiet` does its work in the same way, without leaving the page.
-// `data-clears` names a field that is emptied then, and `data-focuses` one that gets the focus.
+// `data-clears` names a field that is emptied then, and `data-focuses` one that gets the focus. An
+// answer may come late: it takes neither the focus nor a text from somebody who has gone on.
 
 import { putInto } from './swap.js';
 import { isTypedInto } from './typed.js';
@@ -41,6 +42,8 @@ function changed(target) {
 export function previewSoon(form) {
   const state = stateOf(form);
   clearTimeout(state.timer);
+  // What is under way knows nothing of the change, and would undo it in the parts it brings.
+  state.asking?.abort();
   state.timer = window.setTimeout(() => preview(form, state), AFTER);
 }
 
@@ -53,9 +56,10 @@ async function preview(form, state) {
   state.asking?.abort();
   const mine = new AbortController();
   state.asking = mine;
+  const asked = new FormData(form);
   try {
-    const fragment = await ask(form, null, mine.signal);
-    if (fragment && !mine.signal.aborted) show(form, fragment);
+    const fragment = await ask(form, asked, mine.signal);
+    if (fragment && !mine.signal.aborted) show(form, asked, fragment);
   } catch {
     if (!mine.signal.aborted) unanswered(form);
   }
@@ -68,9 +72,11 @@ async function press(form, button) {
   clearTimeout(state.timer);
   state.asking?.abort();
   state.pressing = true;
+  const asked = new FormData(form, button);
+  const focused = document.activeElement;
   try {
-    const fragment = await ask(form, button, undefined);
-    if (fragment) done(form, button, fragment);
+    const fragment = await ask(form, asked, undefined);
+    if (fragment) done(form, button, { asked, focused, fragment });
     // The page says what is wrong.
     else form.requestSubmit(button);
   } catch {
@@ -84,28 +90,33 @@ async function press(form, button) {
 /**
  * @param {HTMLFormElement} form
  * @param {HTMLButtonElement} button
- * @param {Document} fragment
+ * @param {{ asked: FormData, focused: Element | null, fragment: Document }} answer what was sent,
+ *   what had the focus then, and what came back
  */
-function done(form, button, fragment) {
+function done(form, button, { asked, focused, fragment }) {
   const { clears = '', focuses = clears } = button.dataset;
-  show(form, fragment);
+  const hasGoneOn = ![focused, document.body].includes(document.activeElement);
+  show(form, asked, fragment);
   const emptied = form.elements.namedItem(clears);
-  if (emptied instanceof HTMLInputElement) emptied.value = '';
+  if (emptied instanceof HTMLInputElement && isAsSent(emptied, asked)) emptied.value = '';
+  if (hasGoneOn) return;
   const next = form.elements.namedItem(focuses);
   if (next instanceof HTMLElement) next.focus();
   if (next instanceof HTMLTextAreaElement) next.setSelectionRange(next.textLength, next.textLength);
-  form.dispatchEvent(new Event('previewed', { bubbles: true }));
 }
+
+/** @param {HTMLInputElement | HTMLTextAreaElement} field @param {FormData} asked */
+const isAsSent = (field, asked) => asked.get(field.name) === field.value;
 
 /**
  * The fragment; `null` if the server refuses.
  * @param {HTMLFormElement} form
- * @param {HTMLButtonElement | null} button
+ * @param {FormData} asked
  * @param {AbortSignal | undefined} signal
  */
-async function ask(form, button, signal) {
+async function ask(form, asked, signal) {
   const fields = new URLSearchParams();
-  for (const [name, value] of new FormData(form, button)) {
+  for (const [name, value] of asked) {
     if (typeof value === 'string') fields.append(name, value);
   }
   const answer = await fetch(form.dataset.preview ?? '', { method: 'POST', body: fields, signal });
@@ -114,18 +125,26 @@ async function ask(form, button, signal) {
   return new DOMParser().parseFromString(await answer.text(), 'text/html');
 }
 
-/** @param {HTMLFormElement} form @param {Document} fragment */
-function show(form, fragment) {
+/** @param {HTMLFormElement} form @param {FormData} asked @param {Document} fragment */
+function show(form, asked, fragment) {
   const regions = fragment.querySelectorAll('[data-region]');
   for (const region of regions) {
     const place = document.getElementById(region.getAttribute('data-region') ?? '');
-    // A box is put there anew even if it began with the same text: somebody has written in it.
-    const isSame = place?.innerHTML === region.innerHTML && !region.querySelector('textarea');
-    if (place && !isSame) putInto(place, region.childNodes);
+    if (place && isNews(place, region, asked)) putInto(place, region.childNodes);
   }
   const place = placeOf(form);
   if (regions.length === 0) place?.replaceChildren(...fragment.body.childNodes);
   form.dispatchEvent(new Event('previewed', { bubbles: true }));
+}
+
+/**
+ * Whether a part is put into its place. A box is put there anew even if it began with the same text,
+ * because somebody has written in it; unless they wrote in it since.
+ * @param {Element} place @param {Element} region @param {FormData} asked
+ */
+function isNews(place, region, asked) {
+  const box = place.querySelector('textarea');
+  return box ? isAsSent(box, asked) : place.innerHTML !== region.innerHTML;
 }
 
 /** @param {HTMLFormElement} form */

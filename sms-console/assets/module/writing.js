@@ -26,3 +26,13 @@ document.addEventListener('change', (event) => {
   if (!(place instanceof HTMLElement)) return;
   document.getElementById(place.dataset.presses ?? '')?.click();
 });
+
+// A box of one line grows with what is written. Chromium does so by itself.
+if (!CSS.supports('field-sizing', 'content')) {
+  document.addEventListener('input', (event) => {
+    const box = event.target;
+    if (!(box instanceof HTMLTextAreaElement) || box.rows !== 1) return;
+    box.style.height = 'auto';
+    box.style.height = `${box.scrollHeight + 2}px`;
+  });
+}

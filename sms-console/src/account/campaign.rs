@@ -10,6 +10,7 @@ use sms_core::message::MessageStatus;
 use sms_core::time::Timestamp;
 
 use super::campaign_words::{campaign_in_words, have_left};
+use super::trying::Trying;
 use crate::format::{counted, counted_as, time_or, whole};
 use crate::part::badge::status_badge;
 use crate::part::button::{Kind, link, opens};
@@ -61,14 +62,15 @@ pub(super) fn kept_as(visit: &AccountVisit, draft: Option<CampaignId>) -> String
 
 async fn show(visit: AccountVisit) -> Outcome {
     let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
-    Ok(campaign_page(&visit, &campaign, html! {}).await?.into())
+    Ok(campaign_page(&visit, &campaign, html! {}, &Trying::fresh()).await?.into())
 }
 
-/// The page of a campaign, with `problems` on top.
+/// The page of a campaign, with `problems` on top. A draft can be tried.
 pub(super) async fn campaign_page(
     visit: &AccountVisit,
     campaign: &Campaign,
     problems: Markup,
+    trying: &Trying,
 ) -> Result<Page, Trouble> {
     let list = match visit.handle().list_get(campaign.list).await {
         Ok(list) => Some(list.name),
@@ -97,7 +99,12 @@ pub(super) async fn campaign_page(
                 }
             }
             div.columns {
-                (message_card(campaign))
+                div.stack {
+                    (message_card(campaign))
+                    @if campaign.launch.is_none() {
+                        (trying.card(&address(campaign.id), visit.person.mode, visit.csrf()))
+                    }
+                }
                 (details(campaign, list.as_deref(), now))
             }
             (as_request(&visit.desk.public_url, "POST", &launching, Some(&json!({}))))
@@ -275,5 +282,5 @@ async fn delete(visit: AccountVisit) -> Outcome {
 pub(super) async fn refused(visit: &AccountVisit, campaign: &Campaign, error: &Error) -> Outcome {
     let words = crate::form::sentence(&error.to_string());
     let problem = notice(Notice::Bad, &html! { p { (words) } });
-    Ok(Reply::Again(campaign_page(visit, campaign, problem).await?))
+    Ok(Reply::Again(campaign_page(visit, campaign, problem, &Trying::fresh()).await?))
 }

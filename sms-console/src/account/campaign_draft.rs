@@ -6,12 +6,14 @@ use sms_core::account::Mode;
 use sms_core::campaign::{Campaign, CampaignChange, CampaignInput, NAME_CHARACTERS};
 use sms_core::ids::{CampaignId, ListId};
 use sms_core::sending::{Quote, SendRequest};
+use sms_core::version::Versioned;
 
 use super::campaign::{address, kept_as};
 use super::choices::Choices;
 use crate::form::{Choice, FieldTroubles, Form};
 use crate::format::{counted_as, credits};
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::{Edited, Shown, Values, joined};
 use crate::part::button::{Kind, link, submit};
 use crate::part::counter::{counter, counter_regions};
 use crate::part::dear::plain;
@@ -82,21 +84,6 @@ impl DraftForm {
         }
     }
 
-    fn sent(form: &Form) -> Self {
-        Self {
-            name: form.text("name").to_owned(),
-            list: form.text("list_id").parse().ok(),
-            sender: form.text("sender").to_owned(),
-            body: match Step::of(form) {
-                Step::Save | Step::Look => form.body("body"),
-                Step::UsePlain => plain(&form.body("body")),
-            },
-            append_opt_out: form.checked("append_opt_out"),
-            track_links: form.checked("track_links"),
-            ignore_quiet_hours: form.checked("ignore_quiet_hours"),
-        }
-    }
-
     fn sender(&self) -> Option<String> {
         Some(self.sender.clone()).filter(|sender| !sender.is_empty())
     }
@@ -141,14 +128,44 @@ impl DraftForm {
     }
 }
 
-/// What somebody wants who sends the form.
+impl Edited for DraftForm {
+    fn values(&self) -> Values {
+        let Self { name, list, sender, body, append_opt_out, track_links, ignore_quiet_hours } =
+            self;
+        Values::default()
+            .with("name", &**name)
+            .with("list_id", list.map(|list| list.to_string()).unwrap_or_default())
+            .with("sender", &**sender)
+            .with("body", &**body)
+            .ticked("append_opt_out", append_opt_out.is_yes())
+            .ticked("track_links", track_links.is_yes())
+            .ticked("ignore_quiet_hours", ignore_quiet_hours.is_yes())
+    }
+
+    fn sent(form: &Form) -> Self {
+        Self {
+            name: form.text("name").to_owned(),
+            list: form.text("list_id").parse().ok(),
+            sender: form.text("sender").to_owned(),
+            body: match Step::of(form) {
+                Step::Save | Step::Look => form.body("body"),
+                Step::UsePlain => plain(&form.body("body")),
+            },
+            append_opt_out: form.checked("append_opt_out"),
+            track_links: form.checked("track_links"),
+            ignore_quiet_hours: form.checked("ignore_quiet_hours"),
+        }
+    }
+}
+
+/// What the person wants who sends the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// They save the draft.
     Save,
     /// They look at the price.
     Look,
-    /// They put plain characters in the place of dear ones.
+    /// They replace characters outside the GSM alphabet by plain ones.
     UsePlain,
 }
 
@@ -167,7 +184,7 @@ impl Step {
 enum Given {
     /// It is what is stored: the browser may put there what it keeps of an earlier visit.
     Stored,
-    /// Somebody has just sent it.
+    /// It was just sent.
     Sent,
 }
 
@@ -219,9 +236,9 @@ impl Draft<'_> {
 async fn new(visit: AccountVisit) -> Outcome {
     let list = visit.query("list").and_then(|list| list.parse().ok());
     let tracks = choice(visit.person.account.settings.track_links_default);
-    let (shown, key) = (DraftForm::empty(list, tracks), new_key());
+    let (shown, key) = (Shown::first(DraftForm::empty(list, tracks)), new_key());
     let given = if list.is_some() { Given::Sent } else { Given::Stored };
-    draft_page(&visit, Draft::New(&key), &shown, given).await
+    Ok(view(&visit, Draft::New(&key), &shown, given).await?.into())
 }
 
 async fn create(visit: AccountVisit) -> Outcome {
@@ -229,7 +246,7 @@ async fn create(visit: AccountVisit) -> Outcome {
     let key = key_of(&form)?;
     let (sent, draft) = (DraftForm::sent(&form), Draft::New(form.text("key")));
     if Step::of(&form) != Step::Save {
-        return draft_page(&visit, draft, &sent, Given::Sent).await;
+        return looked_at(&visit, draft, &form).await;
     }
     let made = match sent.input() {
         Ok(input) => visit.handle().keyed(Some(key)).campaign_create(input).await,
@@ -239,7 +256,7 @@ async fn create(visit: AccountVisit) -> Outcome {
         Ok(made) => Ok(Reply::moved(address(made.value.id)).saying(Said::DraftSaved)),
         Err(error) => {
             let key = key_again(&form, &error);
-            again(&visit, Draft::New(&key), &sent, &error).await
+            again(&visit, Draft::New(&key), &form, &error).await
         }
     }
 }
@@ -249,32 +266,44 @@ async fn edit(visit: AccountVisit) -> Outcome {
     if campaign.launch.is_some() {
         return Ok(Reply::moved(address(campaign.id)));
     }
-    let shown = DraftForm::of(&campaign);
-    draft_page(&visit, Draft::Old(campaign.id), &shown, Given::Stored).await
+    let shown = Shown::first(DraftForm::of(&campaign));
+    Ok(view(&visit, Draft::Old(campaign.id), &shown, Given::Stored).await?.into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
     let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
-    let (sent, draft) = (DraftForm::sent(&form), Draft::Old(campaign.id));
+    let draft = Draft::Old(campaign.id);
     if Step::of(&form) != Step::Save {
-        return draft_page(&visit, draft, &sent, Given::Sent).await;
+        return looked_at(&visit, draft, &form).await;
     }
-    let changed = match sent.change(&campaign) {
-        Ok(change) => visit.handle().campaign_update(campaign.id, change).await,
+    let now = DraftForm::of(&campaign);
+    let joined = match joined(&form, &now) {
+        Ok(joined) => joined,
+        Err(clashing) => {
+            let (at, handle) = (campaign.updated_at, Some(visit.handle()));
+            let shown = Shown::clashing(clashing, &now, at, handle).await?;
+            return Ok(Reply::Again(view(&visit, draft, &shown, Given::Sent).await?));
+        }
+    };
+    let changed = match joined.change(&campaign) {
+        Ok(change) => {
+            let change = change.if_version(campaign.version());
+            visit.handle().campaign_update(campaign.id, change).await
+        }
         Err(error) => Err(error),
     };
     match changed {
         Ok(campaign) => Ok(Reply::moved(address(campaign.id)).saying(Said::DraftSaved)),
         Err(Error::NotFound(_)) => Err(Trouble::NotFound),
-        Err(error) => again(&visit, draft, &sent, &error).await,
+        Err(error) => again(&visit, draft, &form, &error).await,
     }
 }
 
-async fn again(visit: &AccountVisit, draft: Draft<'_>, sent: &DraftForm, error: &Error) -> Outcome {
-    let shown = ["name", "list_id", "sender", "body"];
-    let problems = problems_of(error, &shown);
-    Ok(Reply::Again(view(visit, draft, sent, Given::Sent, problems).await?))
+async fn again(visit: &AccountVisit, draft: Draft<'_>, form: &Form, error: &Error) -> Outcome {
+    let problems = problems_of(error, &["name", "list_id", "sender", "body"]);
+    let shown = Shown::again(DraftForm::sent(form), form, problems);
+    Ok(Reply::Again(view(visit, draft, &shown, Given::Sent).await?))
 }
 
 async fn preview(visit: AccountVisit) -> Outcome {
@@ -296,23 +325,20 @@ async fn quoted(visit: &AccountVisit, shown: &DraftForm) -> Option<Result<Quote,
     Some(visit.handle().quote(shown.request()?).await)
 }
 
-async fn draft_page(
-    visit: &AccountVisit,
-    draft: Draft<'_>,
-    shown: &DraftForm,
-    given: Given,
-) -> Outcome {
+/// The form as it was sent; it is not saved yet.
+async fn looked_at(visit: &AccountVisit, draft: Draft<'_>, form: &Form) -> Outcome {
     let fine = (html! {}, FieldTroubles::none());
-    Ok(view(visit, draft, shown, given, fine).await?.into())
+    let shown = Shown::again(DraftForm::sent(form), form, fine);
+    Ok(view(visit, draft, &shown, Given::Sent).await?.into())
 }
 
 async fn view(
     visit: &AccountVisit,
     draft: Draft<'_>,
-    shown: &DraftForm,
+    all: &Shown<DraftForm>,
     given: Given,
-    (problems, troubles): (Markup, FieldTroubles),
 ) -> Result<Page, Trouble> {
+    let Shown { form: shown, problems, troubles, .. } = all;
     let choices = Choices::read(visit.handle(), shown.list).await?;
     let quoted = quoted(visit, shown).await;
     let (price, mode) = (Price::of(quoted.as_ref(), visit.person.mode), visit.person.mode);
@@ -327,8 +353,9 @@ async fn view(
                 @if let Some(key) = draft.key() {
                     input type="hidden" name="key" value=(key);
                 }
+                (all.hidden())
                 (problems)
-                (fields(shown, &choices, price, &troubles))
+                (fields(shown, &choices, price, troubles))
                 div.actions {
                     (link("Go back", draft.back()))
                     (submit("Save the draft").kind(Kind::Main))

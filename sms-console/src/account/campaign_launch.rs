@@ -8,7 +8,7 @@ use sms_core::Error;
 use sms_core::account::Mode;
 use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::{LaunchOptions, QuietHoursApplied};
-use sms_core::sending::{Quote, SendRequest};
+use sms_core::sending::{FieldGaps, Quote, SendRequest};
 
 use super::campaign::{address, refused};
 use super::campaign_words::departure_in_words;
@@ -17,6 +17,7 @@ use crate::format::{counted_as, credits, from_field};
 use crate::key::{key_of, new_key};
 use crate::part::button::{Kind, link, submit};
 use crate::part::field::Field;
+use crate::part::gaps::{NOT_AGREED, agreement, is_agreed};
 use crate::part::head::head;
 use crate::part::notice::{Notice, in_words, notice};
 use crate::part::price::big_price;
@@ -76,7 +77,32 @@ async fn price_of(visit: &AccountVisit, campaign: &Campaign) -> Price {
     visit.handle().quote(request).await
 }
 
-/// The price that somebody confirms.
+/// Whether there is no price because the list is too long for a quote. Such a campaign is launched
+/// without one.
+fn is_too_long(error: &Error) -> bool {
+    let Error::Invalid(errors) = error else { return false };
+    matches!(&errors[..], [error] if error.field == "list_id" && error.code == "too_many")
+}
+
+/// The merge fields that cannot be filled in, or why the quote failed. If the list is too long for
+/// a quote, only the fields that no contact has are known.
+async fn gaps_of(
+    visit: &AccountVisit,
+    campaign: &Campaign,
+    price: &Price,
+) -> Result<FieldGaps, Trouble> {
+    match price {
+        Ok(quote) => Ok(quote.gaps.clone()),
+        Err(error) if is_too_long(error) => {
+            let unknown = visit.handle().unknown_fields(campaign.body.as_str()).await?;
+            Ok(FieldGaps { unknown, ..FieldGaps::default() })
+        }
+        // The page says why, and nothing is launched meanwhile.
+        Err(_) => Ok(FieldGaps::default()),
+    }
+}
+
+/// The price that the person confirms.
 fn confirmed(price: &Price) -> Option<u64> {
     price.as_ref().ok().map(|quote| quote.credits.get())
 }
@@ -87,8 +113,9 @@ async fn ask(visit: AccountVisit) -> Outcome {
         return Ok(Reply::moved(address(campaign.id)));
     }
     let price = price_of(&visit, &campaign).await;
+    let gaps = gaps_of(&visit, &campaign, &price).await?;
     let shown = LaunchForm { key: new_key(), at: String::new(), price: confirmed(&price) };
-    let question = Question { campaign: &campaign, price: &price, shown: &shown };
+    let question = Question { campaign: &campaign, price: &price, gaps: &gaps, shown: &shown };
     Ok(question.page(&visit, &html! {}, &FieldTroubles::none()).into())
 }
 
@@ -102,10 +129,19 @@ async fn launch(visit: AccountVisit) -> Outcome {
         Err(troubles) => return again(&visit, &campaign, sent, html! {}, &troubles).await,
     };
     // A campaign that was launched has its price: the key says whether this form launched it.
-    if campaign.launch.is_none() && !visit.person.mode.is_test() {
+    if campaign.launch.is_none() {
         let price = price_of(&visit, &campaign).await;
-        if confirmed(&price) != sent.price {
-            let words = price_changed(sent.price, confirmed(&price));
+        let gaps = gaps_of(&visit, &campaign, &price).await?;
+        let words = if let Some(error) = price.as_ref().err().filter(|error| !is_too_long(error)) {
+            Some(sentence(&format!("nothing was sent: {}", in_words(error))))
+        } else if !visit.person.mode.is_test() && confirmed(&price) != sent.price {
+            Some(price_changed(sent.price, confirmed(&price)))
+        } else if is_agreed(&form, &gaps) {
+            None
+        } else {
+            Some(NOT_AGREED.to_owned())
+        };
+        if let Some(words) = words {
             let problems = notice(Notice::Bad, &html! { p { (words) } });
             return again(&visit, &campaign, sent, problems, &FieldTroubles::none()).await;
         }
@@ -150,12 +186,13 @@ async fn again(
     troubles: &FieldTroubles,
 ) -> Outcome {
     let price = price_of(visit, campaign).await;
+    let gaps = gaps_of(visit, campaign, &price).await?;
     let shown = LaunchForm { price: confirmed(&price), ..sent };
-    let question = Question { campaign, price: &price, shown: &shown };
+    let question = Question { campaign, price: &price, gaps: &gaps, shown: &shown };
     Ok(Reply::Again(question.page(visit, &problems, troubles)))
 }
 
-/// When it would go, for a time that somebody is choosing.
+/// When it would go, for the time that the person is choosing.
 async fn when(visit: AccountVisit) -> Outcome {
     let campaign = visit.handle().campaign_get(visit.params.id()?).await?;
     let sent = LaunchForm::sent(&visit.form().await?);
@@ -173,17 +210,18 @@ fn departure(visit: &AccountVisit, campaign: &Campaign, form: &LaunchForm) -> Ma
     }
 }
 
-/// What is asked.
+/// What the page asks: whether to launch for this price.
 #[derive(Debug, Clone, Copy)]
 struct Question<'a> {
     campaign: &'a Campaign,
     price: &'a Price,
+    gaps: &'a FieldGaps,
     shown: &'a LaunchForm,
 }
 
 impl Question<'_> {
     fn page(&self, visit: &AccountVisit, problems: &Markup, troubles: &FieldTroubles) -> Page {
-        let Self { campaign, price, shown } = *self;
+        let Self { campaign, price, gaps, shown } = *self;
         let path = address(campaign.id);
         let title = format!("Launch “{}”?", campaign.name);
         let is_test = visit.person.mode.is_test();
@@ -214,6 +252,7 @@ impl Question<'_> {
                         input type="hidden" name="price" value=[shown.price];
                         (at)
                         p #departure role="status" { (departure(visit, campaign, shown)) }
+                        (agreement(gaps))
                         div.actions {
                             (link("Go back", &path))
                             (submit(action).kind(Kind::Main))
@@ -254,4 +293,32 @@ fn balance(quote: &Quote) -> Markup {
         );
     }
     html! { p { "The balance is " (credits(quote.balance)) "." } }
+}
+
+#[cfg(test)]
+mod tests {
+    use sms_core::FieldError;
+
+    use super::*;
+
+    #[test]
+    fn only_a_list_that_is_too_long_is_launched_without_a_price() {
+        let invalid = |fields: &[(&str, &'static str)]| {
+            let errors = fields.iter().map(|(field, code)| FieldError::new(*field, *code, ""));
+            Error::Invalid(errors.collect())
+        };
+        assert!(is_too_long(&invalid(&[("list_id", "too_many")])));
+        for other in [
+            invalid(&[("to", "too_many")]),
+            invalid(&[("list_id", "no_recipients")]),
+            invalid(&[("list_id", "too_many"), ("body", "too_long")]),
+            invalid(&[]),
+            Error::UnknownReference { resource: "list", id: "lst_1".to_owned() },
+            Error::TooManyPlans,
+            Error::TooManyPlansInAll,
+            Error::Busy,
+        ] {
+            assert!(!is_too_long(&other), "{other:?}");
+        }
+    }
 }

@@ -1,5 +1,4 @@
-//! What somebody can choose from who writes a message: lists, templates, sender names and merge
-//! fields.
+//! What the writer of a message can choose from: lists, templates, sender names and merge fields.
 
 use maud::{Markup, html};
 use sms_core::Error;

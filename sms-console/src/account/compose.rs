@@ -18,7 +18,7 @@ use sms_core::Error;
 use sms_core::ids::TemplateId;
 use sms_core::sending::Quote;
 
-use self::ask::Question;
+use self::ask::{Again, Question};
 use self::draft::{Draft, Step};
 use self::fields::{Given, Written};
 use self::seen::Seen;
@@ -27,20 +27,25 @@ use crate::form::{FieldTroubles, Form, sentence};
 use crate::key::new_key;
 use crate::part::dear::plain;
 use crate::part::form::problems;
+use crate::part::gaps::is_agreed;
 use crate::part::head::head;
 use crate::part::notice::in_words;
 use crate::place::{Place, account};
 use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::visit::AccountVisit;
 
-/// The largest form: it has as many numbers and contacts as somebody can choose by hand.
+/// The largest form: it has as many numbers and contacts as a person can choose by hand.
 const MOST_BYTES: usize = 256 << 10;
+
+/// What a send did, by the key of its form.
+const SENT: &str = "/console/compose/sent/{key}";
 
 /// The places of this page.
 pub(crate) fn places() -> Vec<Place> {
     vec![
         Place::get("/console/compose", account(show)),
         Place::post("/console/compose", account(step)).most_bytes(MOST_BYTES),
+        Place::get(SENT, account(show_sent)),
         Place::post("/console/compose/preview", account(preview)).most_bytes(MOST_BYTES),
     ]
 }
@@ -62,7 +67,7 @@ async fn show(visit: AccountVisit) -> Outcome {
     Ok(written(&visit, draft, &Form::default(), &Said::Nothing(given)).await?.into())
 }
 
-/// What somebody does with the form.
+/// What the person does with the form.
 async fn step(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
     let mut draft = Draft::of(&form);
@@ -122,32 +127,39 @@ async fn check(visit: &AccountVisit, draft: Draft, form: &Form) -> Outcome {
     }
 }
 
-/// Sends, if the price is still the agreed one; a test key pays none. A request that was sent
-/// before may have no price now, such as one whose scheduled time has passed: the service answers
-/// as at first.
+/// Sends, if the price is still the agreed one, which a test key does not pay, and if the person
+/// agreed to merge fields that cannot be filled in. A request that was sent before may have no
+/// price now, such as one whose scheduled time has passed: the service answers as at first.
 async fn send(visit: &AccountVisit, draft: Draft, form: &Form) -> Outcome {
     let agreed: u64 = form.text("price").parse().map_err(|_| Trouble::BadForm("the price"))?;
-    if !visit.person.mode.is_test()
-        && let Ok(quote) = quote_of(visit, &draft).await
-        && quote.credits.get() != agreed
-    {
-        return question(visit, &draft, &quote, Some(agreed));
+    if let Ok(quote) = quote_of(visit, &draft).await {
+        if !visit.person.mode.is_test() && quote.credits.get() != agreed {
+            return question(visit, &draft, &quote, Some(Again::PriceChanged(agreed)));
+        }
+        if !is_agreed(form, &quote.gaps) {
+            return question(visit, &draft, &quote, Some(Again::NotAgreed));
+        }
     }
     let sent = match draft.keyed_request() {
         Ok(request) => visit.handle().send(request).await,
         Err(error) => Err(error),
     };
     match sent {
-        Ok(sent) => {
-            let content = sent::view(&sent, visit.person.mode, &draft_name(visit));
-            Ok(Page::new(sent::title(&sent), content).with_module("draft.js").into())
-        }
+        Ok(_) => Ok(Reply::moved(SENT.replace("{key}", &draft.key))),
         Err(Error::IdempotencyConflict) => {
             let fresh = Draft { key: new_key(), ..draft };
             again(visit, fresh, form, Said::Alert(ALREADY_SENT.to_owned())).await
         }
         Err(error) => refused(visit, draft, form, &error).await,
     }
+}
+
+/// What a send did. After a step back or a reload, the page shows it once more.
+async fn show_sent(visit: AccountVisit) -> Outcome {
+    let key = visit.params.get("key").parse().map_err(|_| Trouble::NotFound)?;
+    let sent = visit.handle().send_of(&key).await?.ok_or(Trouble::NotFound)?;
+    let content = sent::view(&sent, visit.person.mode, &draft_name(&visit));
+    Ok(Page::new(sent::title(&sent), content).with_module("draft.js").into())
 }
 
 const ALREADY_SENT: &str = "You have sent another message from this form already, and this one was \
@@ -157,9 +169,9 @@ async fn quote_of(visit: &AccountVisit, draft: &Draft) -> Result<Quote, Error> {
     visit.handle().quote(draft.request()?).await
 }
 
-fn question(visit: &AccountVisit, draft: &Draft, quote: &Quote, agreed: Option<u64>) -> Outcome {
+fn question(visit: &AccountVisit, draft: &Draft, quote: &Quote, again: Option<Again>) -> Outcome {
     let (mode, now) = (visit.person.mode, visit.now());
-    let question = Question { draft, quote, agreed, mode, at: draft.moment()?, now };
+    let question = Question { draft, quote, again, mode, at: draft.moment()?, now };
     Ok(Page::new(question.title(), question.view(visit.csrf())).into())
 }
 
@@ -181,7 +193,7 @@ async fn again(visit: &AccountVisit, draft: Draft, form: &Form, said: Said) -> O
 /// What the page says about the form.
 #[derive(Debug)]
 enum Said {
-    /// Nothing: it is new, or somebody writes on.
+    /// Nothing: it is new, or the person continues to write.
     Nothing(Given),
     /// What is wrong with which field.
     Troubles(FieldTroubles),

@@ -7,12 +7,13 @@ use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::list::join::JoinInput;
 use sms_core::service::contact::ContactWithLists;
+use sms_core::version::Versioned;
 
 use super::contact_form::ContactForm;
 use super::contact_table::called;
 use super::list_choice::every_list_and;
-use crate::form::FieldTroubles;
 use crate::format::{number, time, worded};
+use crate::meanwhile::{Edited, Shown, joined};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, link, opens, submit};
 use crate::part::code::as_request;
@@ -165,41 +166,40 @@ async fn edit(visit: AccountVisit) -> Outcome {
     let id = visit.params.id()?;
     let contact = visit.handle().contact_get(id).await?.contact;
     let shown = ContactForm::of(&contact).with_offers(visit.handle()).await?;
-    let page = edit_view(&contact, visit.csrf(), &shown, html! {}, &FieldTroubles::none());
+    let page = edit_view(&contact, visit.csrf(), &Shown::first(shown));
     Ok(Page::new("Edit the contact", page).into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
     let id = visit.params.id()?;
     let contact = visit.handle().contact_get(id).await?.contact;
-    let sent = ContactForm::sent(&visit.form().await?);
-    let patch = sent.clone().patch(&contact.details.custom);
-    let error = match visit.handle().contact_update(id, patch).await {
-        Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
-        Err(error @ Error::NotFound(_)) => return Err(error.into()),
-        Err(error) => error,
+    let form = visit.form().await?;
+    let now = ContactForm::of(&contact).with_offers(visit.handle()).await?;
+    let sent = ContactForm::sent(&form).with_offers(visit.handle()).await?;
+    let shown = match joined(&form, &now) {
+        Ok(joined) => {
+            let patch = joined.patch(&contact.details.custom).if_version(contact.version());
+            match visit.handle().contact_update(id, patch).await {
+                Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
+                Err(error @ Error::NotFound(_)) => return Err(error.into()),
+                Err(error) => Shown::again(sent, &form, ContactForm::problems(&error)),
+            }
+        }
+        Err(clashing) => Shown::clashing(clashing, &now, contact.updated_at, None).await?,
     };
-    let (problems, troubles) = ContactForm::problems(&error);
-    let shown = sent.with_offers(visit.handle()).await?;
-    let page = edit_view(&contact, visit.csrf(), &shown, problems, &troubles);
+    let page = edit_view(&contact, visit.csrf(), &shown);
     Ok(Reply::Again(Page::new("Edit the contact", page)))
 }
 
-fn edit_view(
-    contact: &Contact,
-    csrf: &str,
-    shown: &ContactForm,
-    problems: Markup,
-    troubles: &FieldTroubles,
-) -> Markup {
+fn edit_view(contact: &Contact, csrf: &str, shown: &Shown<ContactForm>) -> Markup {
     let (path, name) = (address(contact.id), called(contact));
     let buttons = [link("Go back", &path), submit("Save").kind(Kind::Main)];
     let shell = FormShell {
         label: "Edit the contact",
         to: &format!("{path}/edit"),
         csrf,
-        problems,
-        fields: shown.fields(troubles),
+        problems: shown.problems.clone(),
+        fields: html! { (shown.hidden()) (shown.form.fields(&shown.troubles)) },
         buttons: &buttons,
     };
     html! {

@@ -10,6 +10,7 @@ use sms_core::service::AccountHandle;
 
 use crate::form::{FieldTroubles, Form, sentence};
 use crate::format::number;
+use crate::meanwhile::{Edited, Values};
 use crate::part::field::Field;
 use crate::part::form::problems_of;
 use crate::part::notice::{Notice, notice};
@@ -35,6 +36,38 @@ pub(crate) struct ContactForm {
     new_custom: Vec<(String, String)>,
 }
 
+impl Edited for ContactForm {
+    /// A new field counts as one of those that the contact has.
+    fn values(&self) -> Values {
+        let Self { phone, first_name, last_name, email, notes, custom: _, new_custom: _ } = self;
+        let values = Values::default()
+            .with("phone", &**phone)
+            .with("first_name", &**first_name)
+            .with("last_name", &**last_name)
+            .with("email", &**email)
+            .with("notes", &**notes);
+        let custom = self.all_custom().into_iter();
+        custom.fold(values, |values, (name, text)| values.with(format!("custom.{name}"), text))
+    }
+
+    fn sent(form: &Form) -> Self {
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let new = |place: &&str| {
+            let name = form.text(&format!("custom_name_{place}"));
+            owned((name, form.text(&format!("custom_value_{place}"))))
+        };
+        Self {
+            phone: form.text("phone").to_owned(),
+            first_name: form.text("first_name").to_owned(),
+            last_name: form.text("last_name").to_owned(),
+            email: form.text("email").to_owned(),
+            notes: form.body("notes").trim().to_owned(),
+            custom: form.beginning_with("custom.").map(owned).collect(),
+            new_custom: NEW_FIELDS.iter().map(new).collect(),
+        }
+    }
+}
+
 impl ContactForm {
     /// An empty form, except for the number.
     pub(crate) fn empty(phone: &str) -> Self {
@@ -57,24 +90,6 @@ impl ContactForm {
         }
     }
 
-    /// What somebody sent.
-    pub(crate) fn sent(form: &Form) -> Self {
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        let new = |place: &&str| {
-            let name = form.text(&format!("custom_name_{place}"));
-            owned((name, form.text(&format!("custom_value_{place}"))))
-        };
-        Self {
-            phone: form.text("phone").to_owned(),
-            first_name: form.text("first_name").to_owned(),
-            last_name: form.text("last_name").to_owned(),
-            email: form.text("email").to_owned(),
-            notes: form.body("notes").trim().to_owned(),
-            custom: form.beginning_with("custom.").map(owned).collect(),
-            new_custom: NEW_FIELDS.iter().map(new).collect(),
-        }
-    }
-
     /// Offers fields that other contacts of the account have.
     pub(crate) async fn with_offers(mut self, account: &AccountHandle) -> Result<Self, Trouble> {
         let names = account.contact_fields().await?;
@@ -84,7 +99,7 @@ impl ContactForm {
         Ok(self)
     }
 
-    /// The new contact.
+    /// The contact to create. Empty fields are left out.
     pub(crate) fn input(self) -> ContactInput {
         let custom = self.all_custom().into_iter().filter(|(_, text)| !text.is_empty());
         let custom = custom.map(|(name, text)| (name, Some(CustomValue::Text(text)))).collect();

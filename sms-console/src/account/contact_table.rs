@@ -3,14 +3,12 @@
 use maud::{Markup, html};
 use sms_core::contact::Contact;
 
-use crate::format::{full_name, number};
+use crate::format::number;
 use crate::part::badge::{Tone, badge};
 
 /// What a contact is called: the name, else the number.
 pub(crate) fn called(contact: &Contact) -> String {
-    let details = &contact.details;
-    let name = full_name(details.first_name.as_deref(), details.last_name.as_deref());
-    if name.is_empty() { number(contact.phone) } else { name }
+    contact.details.full_name().unwrap_or_else(|| number(contact.phone))
 }
 
 /// The cells of a contact: name, number, email, and whether it can be texted.

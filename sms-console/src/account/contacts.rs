@@ -10,13 +10,14 @@ use super::contact_table::contact_cells;
 use crate::form::FieldTroubles;
 use crate::format::time;
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::Edited;
 use crate::part::button::{Kind, link, submit};
 use crate::part::code::as_request;
 use crate::part::field::Field;
 use crate::part::filters::filters;
 use crate::part::form::{FormShell, form};
 use crate::part::head::head;
-use crate::part::pager::{page_request, pager};
+use crate::part::pager::{nothing_so_far, page_request, pager};
 use crate::part::state::empty;
 use crate::part::table::{column, right, table};
 use crate::place::{Place, account};
@@ -45,7 +46,10 @@ async fn list(visit: AccountVisit) -> Outcome {
     let query = visit.query("q").unwrap_or_default();
     let filter = ContactFilter { list_id: None, search: ContactSearch::parse(query) };
     let contacts = visit.handle().contact_list(&filter, page_request(&visit)).await?;
-    let pages = pager(&visit, contacts.next);
+    let pages = match contacts.next {
+        Some(next) if contacts.items.is_empty() => nothing_so_far(&visit, next),
+        next => pager(&visit, next),
+    };
     let path = Query::default().address("/v1/contacts", "q", visit.query("q"));
     let request = as_request(&visit.desk.public_url, "GET", &path, None);
     let below = html! { (pages) (request) };
@@ -54,7 +58,7 @@ async fn list(visit: AccountVisit) -> Outcome {
 
 fn view(contacts: &Items<Contact>, query: &str, below: &Markup) -> Markup {
     let actions = html! {
-        (link("Import from CSV", IMPORT))
+        (link("Import a file", IMPORT))
         (link("Add a contact", NEW).kind(Kind::Main))
     };
     let search = Field::search("q", "Name, number or email").class("field-grow").value(query);
@@ -62,9 +66,9 @@ fn view(contacts: &Items<Contact>, query: &str, below: &Markup) -> Markup {
         (head("Contacts").actions(actions))
         (filters("Search contacts", PATH, &html! { (search) }))
         div #contacts data-live="60" {
-            @if contacts.items.is_empty() {
+            @if contacts.items.is_empty() && contacts.next.is_none() {
                 (nobody(query))
-            } @else {
+            } @else if !contacts.items.is_empty() {
                 (rows(&contacts.items))
             }
             (below)
@@ -74,8 +78,8 @@ fn view(contacts: &Items<Contact>, query: &str, below: &Markup) -> Markup {
 
 fn nobody(query: &str) -> Markup {
     if query.is_empty() {
-        let text = html! { "Add people one by one, or import them from a CSV file." };
-        let action = html! { (link("Import from CSV", IMPORT).kind(Kind::Main)) };
+        let text = html! { "Add people one by one, or import them from an Excel or CSV file." };
+        let action = html! { (link("Import a file", IMPORT).kind(Kind::Main)) };
         empty("No contacts yet", &text, Some(&action))
     } else {
         empty("Nobody found", &html! { "No contact matches." }, None)

@@ -12,6 +12,7 @@ use self::secret::secret_dialog;
 use crate::form::{FieldTroubles, Form};
 use crate::format::{counted, time_or, worded};
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::Edited;
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, closes, opens, submit};
 use crate::part::code::{code, curl};
@@ -45,7 +46,7 @@ async fn show(visit: AccountVisit) -> Outcome {
 
 async fn create(visit: AccountVisit) -> Outcome {
     let form = visit.form().await?;
-    let (key, fields) = (key_of(&form)?, EndpointFields::typed(&form));
+    let (key, fields) = (key_of(&form)?, EndpointFields::sent(&form));
     match visit.handle().keyed(Some(key)).webhook_create(fields.input()).await {
         Ok(made) => {
             let (_, secret) = made.value;

@@ -10,11 +10,13 @@ use sms_core::message::{Message, MessageFilter, MessageStatus};
 use sms_core::number::Number;
 use sms_core::page::{Limit, PageRequest};
 use sms_core::sender_name::{ReviewStatus, SenderName};
-use sms_core::statistics::{Change, Counted, Day, Summary, SummaryRequest};
+use sms_core::statistics::Counted;
+use sms_core::statistics::summary::{Change, Day, Summary, SummaryRequest};
 use sms_core::time::{Timestamp, london};
 use sms_core::webhook::endpoint::{Endpoint, Power};
 
 use super::developers::switched_off_because;
+use super::first_steps::FirstSteps;
 use crate::format::{counted, credits, number, whole};
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, link};
@@ -57,6 +59,8 @@ struct Facts {
     webhooks: Vec<Endpoint>,
     senders: Vec<SenderName>,
     failures: Vec<Message>,
+    /// What to do first, before there is anything to count.
+    first: Option<FirstSteps>,
     now: Timestamp,
 }
 
@@ -77,9 +81,11 @@ async fn home(visit: AccountVisit) -> Outcome {
     let nouns = try_join3(handle.number_list(), handle.webhook_list(), handle.sender_name_list());
     let all = try_join3(figures, nouns, handle.message_list(&failed, few));
     let ((summary, days), (numbers, webhooks, senders), failures) = all.await?;
+    let first = FirstSteps::of(handle).await?;
     let account = visit.person.account.clone();
     let failures = failures.items;
-    let facts = Facts { account, span, summary, days, numbers, webhooks, senders, failures, now };
+    let facts =
+        Facts { account, span, summary, days, numbers, webhooks, senders, failures, first, now };
     Ok(Page::new("Home", view(&facts)).into())
 }
 
@@ -105,7 +111,8 @@ impl Span {
 }
 
 fn view(facts: &Facts) -> Markup {
-    let Facts { account, span, summary, days, numbers, .. } = facts;
+    let Facts { account, span, summary, days, numbers, first, .. } = facts;
+    let balance = stat("Balance", &whole(account.balance.get()), Some(buys(account.balance)));
     let write = link("Write a message", "/console/compose").kind(Kind::Main);
     let periods = [
         ("Last 30 days", PATH.to_owned(), span.open_if(Span::Month)),
@@ -114,19 +121,24 @@ fn view(facts: &Facts) -> Markup {
     let figure = |name, counted| figure(name, counted, summary, *span);
     html! {
         (head("Home").actions(html! { (write) }))
-        (tabs("Period", &periods))
+        @if first.is_none() { (tabs("Period", &periods)) }
         div.stack.stack-loose #home data-live="10" data-on="message opt_out" {
             (attention(facts))
-            (stats(&[
-                stat("Balance", &whole(account.balance.get()), Some(buys(account.balance))),
-                figure("Sent", Counted::Sent),
-                figure("Delivered", Counted::Delivered),
-                figure("Failed", Counted::Failed),
-                figure("Received", Counted::Received),
-            ]))
-            section.card {
-                h2 { "By day" }
-                (by_day(days))
+            @if let Some(first) = first {
+                (stats(&[balance]))
+                (first.view())
+            } @else {
+                (stats(&[
+                    balance,
+                    figure("Sent", Counted::Sent),
+                    figure("Delivered", Counted::Delivered),
+                    figure("Failed", Counted::Failed),
+                    figure("Received", Counted::Received),
+                ]))
+                section.card {
+                    h2 { "By day" }
+                    (by_day(days))
+                }
             }
             section.card {
                 h2 { "Your numbers" }
@@ -203,7 +215,7 @@ fn number_list(numbers: &[Number], now: Timestamp) -> Markup {
     }
 }
 
-/// What somebody should do something about.
+/// What needs attention, such as failed messages; empty if nothing does.
 fn attention(facts: &Facts) -> Markup {
     let Facts { account, numbers, webhooks, senders, failures, now, .. } = facts;
     let mut items = Vec::new();

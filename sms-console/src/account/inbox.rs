@@ -1,6 +1,6 @@
 //! The inbox: conversations on the left, the open one in the middle, its contact beside it.
 
-mod address;
+pub(super) mod address;
 mod answer;
 mod contact;
 mod conversations;
@@ -9,7 +9,8 @@ mod thread;
 use maud::{Markup, html};
 use sms_core::Error;
 use sms_core::conversation::Thread;
-use sms_core::phone::{E164, parse_any};
+use sms_core::originator::Originator;
+use sms_core::phone::E164;
 use sms_core::sending::{Quote, SendRequest};
 
 use self::answer::{Answer, regions};
@@ -18,6 +19,7 @@ use crate::form::{FieldTroubles, Form, sentence};
 use crate::key::{key_of, new_key};
 use crate::part::dear::plain;
 use crate::part::form::problems;
+use crate::part::gaps::{NOT_AGREED, is_agreed};
 use crate::part::notice::in_words;
 use crate::part::price::Price;
 use crate::part::region::region;
@@ -51,7 +53,7 @@ async fn show_thread(visit: AccountVisit) -> Outcome {
     Ok(with_thread(&visit, &thread, &answer, &html! {}).await?.into())
 }
 
-/// What somebody does with the reply. Without script, a preview is the same page again.
+/// What the person does with the reply. Without script, a preview is the same page again.
 async fn step(visit: AccountVisit) -> Outcome {
     let number = number_of(&visit)?;
     let form = visit.form().await?;
@@ -64,6 +66,11 @@ async fn step(visit: AccountVisit) -> Outcome {
         let answer = Answer { trouble: Some("Write something first."), ..answer };
         return again(&visit, number, answer, &html! {}).await;
     }
+    if let Some(Ok(quote)) = quoted(&visit, number, &answer).await?
+        && !is_agreed(&form, &quote.gaps)
+    {
+        return again(&visit, number, answer, &alert(NOT_AGREED)).await;
+    }
     let request = request_of(number, &answer).idempotency_key(key_of(&form)?);
     match visit.handle().send(request).await {
         Ok(sent) if sent.messages.is_empty() => {
@@ -72,7 +79,7 @@ async fn step(visit: AccountVisit) -> Outcome {
             again(&visit, number, Answer { key: new_key(), ..answer }, &alert(said)).await
         }
         Ok(_) => {
-            let back = address::conversation(number, visit.queries());
+            let back = address::conversation(&number.into(), visit.queries());
             Ok(Reply::moved(back).saying(Said::ReplySent).focusing(answer::FIELD))
         }
         Err(Error::IdempotencyConflict) => {
@@ -128,16 +135,21 @@ async fn quoted(
 
 /// Marks what is on screen as read.
 async fn read(visit: AccountVisit) -> Outcome {
-    let number = number_of(&visit)?;
-    visit.handle().conversation_read(number).await?;
-    Ok(Reply::moved(address::conversation(number, visit.queries())))
+    let party = party_of(&visit)?;
+    visit.handle().conversation_read(party.number()).await?;
+    Ok(Reply::moved(address::conversation(&party, visit.queries())))
 }
 
+fn party_of(visit: &AccountVisit) -> Result<Originator, Trouble> {
+    Originator::parse(visit.params.get("phone")).map_err(|_| Trouble::NotFound)
+}
+
+/// The number, or the one that stands in for a short code or a name.
 fn number_of(visit: &AccountVisit) -> Result<E164, Trouble> {
-    parse_any(visit.params.get("phone")).map_err(|_| Trouble::NotFound)
+    Ok(party_of(visit)?.number())
 }
 
-/// What the button says that puts plain characters in the place of dear ones.
+/// What the button says that replaces characters outside the GSM alphabet by plain ones.
 const USE_PLAIN: &str = "plain";
 
 fn answer_of(form: &Form) -> Answer {

@@ -8,6 +8,7 @@ use sms_core::list::ContactList;
 use sms_core::message::Body;
 
 use crate::form::{FieldTroubles, Form};
+use crate::meanwhile::{Edited, Values};
 use crate::part::field::Field;
 
 /// The fields that say themselves what is wrong with them.
@@ -28,6 +29,27 @@ impl Default for KeywordForm {
     }
 }
 
+impl Edited for KeywordForm {
+    fn values(&self) -> Values {
+        let Self { word, reply, list, listening } = self;
+        Values::default()
+            .with("keyword", &**word)
+            .with("reply", &**reply)
+            .with("add_to_list_id", list.as_deref().unwrap_or_default())
+            .ticked("enabled", *listening == Listening::On)
+    }
+
+    fn sent(form: &Form) -> Self {
+        let is_on = form.checked("enabled").is_yes();
+        Self {
+            word: form.text("keyword").to_owned(),
+            reply: form.body("reply"),
+            list: form.optional("add_to_list_id").map(str::to_owned),
+            listening: if is_on { Listening::On } else { Listening::Off },
+        }
+    }
+}
+
 impl KeywordForm {
     /// The form of a keyword as it is.
     pub(crate) fn of(keyword: &Keyword) -> Self {
@@ -39,23 +61,12 @@ impl KeywordForm {
         }
     }
 
-    /// What somebody sent.
-    pub(crate) fn sent(form: &Form) -> Self {
-        let is_on = form.checked("enabled").is_yes();
-        Self {
-            word: form.text("keyword").to_owned(),
-            reply: form.body("reply"),
-            list: form.optional("add_to_list_id").map(str::to_owned),
-            listening: if is_on { Listening::On } else { Listening::Off },
-        }
-    }
-
     /// The list that is chosen.
     pub(crate) fn list(&self) -> Option<ListId> {
         self.list.as_ref().and_then(|list| list.parse().ok())
     }
 
-    /// The new keyword.
+    /// The keyword to create.
     pub(crate) fn input(&self) -> KeywordInput {
         let Self { word, reply, list, listening } = self;
         let mut input = KeywordInput::new(&**word).reply(&**reply).listening(*listening);

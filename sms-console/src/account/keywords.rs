@@ -5,12 +5,14 @@ use sms_core::ids::ListId;
 use sms_core::keyword::{Keyword, Listening};
 use sms_core::list::ContactList;
 use sms_core::message::Body;
+use sms_core::version::Versioned;
 
 use super::keyword_form::{KeywordForm, SHOWN};
 use super::list_choice::every_list_and;
-use crate::form::FieldTroubles;
+use crate::form::Form;
 use crate::format::{time_or, whole};
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::{Edited, Shown, joined};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::{Kind, link, opens, submit};
 use crate::part::code::as_request;
@@ -123,33 +125,24 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    async fn page(
-        &self,
-        visit: &AccountVisit,
-        typed: &KeywordForm,
-        problems: Markup,
-        troubles: &FieldTroubles,
-    ) -> Result<Page, Trouble> {
+    async fn page(&self, visit: &AccountVisit, shown: Shown<KeywordForm>) -> Result<Page, Trouble> {
         let Self { title, to, action, csrf, key } = *self;
-        let lists = every_list_and(visit.handle(), typed.list().as_slice()).await?;
+        let lists = every_list_and(visit.handle(), shown.form.list().as_slice()).await?;
         let fields = html! {
             @if let Some(key) = key { input type="hidden" name="key" value=(key); }
-            (typed.fields(&lists, troubles))
+            (shown.hidden())
+            (shown.form.fields(&lists, &shown.troubles))
         };
+        let problems = shown.problems;
         let buttons = [link("Go back", PATH), submit(action).kind(Kind::Main)];
         let shell = FormShell { label: title, to, csrf, problems, fields, buttons: &buttons };
         let content = html! { (head(title).back("Keywords", PATH)) (form(&shell)) };
         Ok(Page::new(title, content))
     }
 
-    async fn again(
-        &self,
-        visit: &AccountVisit,
-        typed: &KeywordForm,
-        error: &sms_core::Error,
-    ) -> Outcome {
-        let (problems, troubles) = problems_of(error, &SHOWN);
-        Ok(Reply::Again(self.page(visit, typed, problems, &troubles).await?))
+    async fn again(&self, visit: &AccountVisit, form: &Form, error: &sms_core::Error) -> Outcome {
+        let shown = Shown::again(KeywordForm::sent(form), form, problems_of(error, &SHOWN));
+        Ok(Reply::Again(self.page(visit, shown).await?))
     }
 }
 
@@ -164,9 +157,8 @@ fn changing(visit: &Visit) -> Editor<'_> {
 }
 
 async fn new(visit: AccountVisit) -> Outcome {
-    let (key, typed) = (new_key(), KeywordForm::default());
-    let editor = adding(&visit, &key);
-    Ok(editor.page(&visit, &typed, html! {}, &FieldTroubles::none()).await?.into())
+    let (key, shown) = (new_key(), Shown::first(KeywordForm::default()));
+    Ok(adding(&visit, &key).page(&visit, shown).await?.into())
 }
 
 async fn create(visit: AccountVisit) -> Outcome {
@@ -176,25 +168,36 @@ async fn create(visit: AccountVisit) -> Outcome {
         Ok(_) => Ok(Reply::moved(PATH).saying(Said::KeywordSaved)),
         Err(error) => {
             let key = key_again(&form, &error);
-            adding(&visit, &key).again(&visit, &typed, &error).await
+            adding(&visit, &key).again(&visit, &form, &error).await
         }
     }
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
     let keyword = visit.handle().keyword_get(visit.params.id()?).await?;
-    let typed = KeywordForm::of(&keyword);
-    let page = changing(&visit).page(&visit, &typed, html! {}, &FieldTroubles::none()).await?;
-    Ok(page.into())
+    let shown = Shown::first(KeywordForm::of(&keyword));
+    Ok(changing(&visit).page(&visit, shown).await?.into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
     let (id, form) = (visit.params.id()?, visit.form().await?);
-    let typed = KeywordForm::sent(&form);
-    match visit.handle().keyword_update(id, typed.patch()).await {
+    let keyword = visit.handle().keyword_get(id).await?;
+    let now = KeywordForm::of(&keyword);
+    let saved = match joined(&form, &now) {
+        Ok(joined) => {
+            let patch = joined.patch().if_version(keyword.version());
+            visit.handle().keyword_update(id, patch).await
+        }
+        Err(clashing) => {
+            let (at, handle) = (keyword.updated_at, Some(visit.handle()));
+            let shown = Shown::clashing(clashing, &now, at, handle).await?;
+            return Ok(Reply::Again(changing(&visit).page(&visit, shown).await?));
+        }
+    };
+    match saved {
         Ok(_) => Ok(Reply::moved(PATH).saying(Said::KeywordSaved)),
         Err(sms_core::Error::NotFound(_)) => Err(Trouble::NotFound),
-        Err(error) => changing(&visit).again(&visit, &typed, &error).await,
+        Err(error) => changing(&visit).again(&visit, &form, &error).await,
     }
 }
 

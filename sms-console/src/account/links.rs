@@ -40,12 +40,18 @@ async fn list(visit: AccountVisit) -> Outcome {
         Of::Campaign(id) => LinkFilter { campaign: Some(id), ..LinkFilter::default() },
         Of::Message(id) => LinkFilter { message: Some(id), ..LinkFilter::default() },
     };
+    let campaign = match of {
+        Of::Campaign(id) => Some(visit.handle().campaign_get(id).await?.name),
+        Of::Everything | Of::Message(_) => None,
+    };
     let links = visit.handle().link_list(filter, page_request(&visit)).await?;
     let below = html! {
         (pager(&visit, links.next))
         (as_request(&visit.desk.public_url, "GET", &of.path(), None))
     };
-    Ok(Page::new("Tracked links", view(&links, of, visit.sms.link_base(), &below)).into())
+    let base = visit.sms.link_base();
+    let content = view(&links, of, campaign.as_deref(), base, &below);
+    Ok(Page::new("Tracked links", content).into())
 }
 
 impl Of {
@@ -59,10 +65,19 @@ impl Of {
     }
 }
 
-fn view(links: &ListPage<Link>, of: Of, base: &LinkBase, below: &Markup) -> Markup {
+fn view(
+    links: &ListPage<Link>,
+    of: Of,
+    campaign: Option<&str>,
+    base: &LinkBase,
+    below: &Markup,
+) -> Markup {
     let lead = match of {
         Of::Everything => html! { "One for each URL and person." },
-        Of::Campaign(_) => html! { "The links of one campaign. " a href=(PATH) { "Show all" } },
+        Of::Campaign(_) => html! {
+            "The links of the campaign “" (campaign.unwrap_or_default()) "”. "
+            a href=(PATH) { "Show all" }
+        },
         Of::Message(_) => html! { "The links of one message. " a href=(PATH) { "Show all" } },
     };
     html! {

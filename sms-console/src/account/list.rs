@@ -7,11 +7,12 @@ use sms_core::contact::Contact;
 use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::page::Page as Items;
+use sms_core::version::Versioned;
 
 use super::contact_table::{called, contact_cells};
 use super::list_form::ListForm;
-use crate::form::FieldTroubles;
 use crate::format::counted;
+use crate::meanwhile::{Edited, Shown, joined};
 use crate::part::button::{Kind, link, opens, submit};
 use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
@@ -74,9 +75,9 @@ fn list_head(list: &ContactList) -> Markup {
 
 fn members(id: ListId, people: &Items<Contact>, pages: &Markup, csrf: &str) -> Markup {
     if people.items.is_empty() {
-        let text = html! { "Add numbers, or import a CSV file into it." };
+        let text = html! { "Add numbers, or import an Excel or CSV file into it." };
         let import = format!("/console/contacts/import?list={id}");
-        let action = html! { (link("Import from CSV", import)) };
+        let action = html! { (link("Import a file", import)) };
         return empty("Nobody is on this list", &text, Some(&action));
     }
     let columns =
@@ -114,40 +115,38 @@ fn deletion(list: &ContactList, csrf: &str) -> Markup {
 
 async fn edit(visit: AccountVisit) -> Outcome {
     let list = visit.handle().list_get(visit.params.id()?).await?;
-    let shown = ListForm::of(&list);
-    let page = edit_view(&list, visit.csrf(), &shown, html! {}, &FieldTroubles::none());
+    let page = edit_view(&list, visit.csrf(), &Shown::first(ListForm::of(&list)));
     Ok(Page::new("Rename the list", page).into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
     let id = visit.params.id()?;
-    let sent = ListForm::sent(&visit.form().await?);
-    let error = match visit.handle().list_update(id, sent.clone().change()).await {
-        Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
-        Err(error @ Error::NotFound(_)) => return Err(error.into()),
-        Err(error) => error,
-    };
+    let form = visit.form().await?;
     let list = visit.handle().list_get(id).await?;
-    let (problems, troubles) = problems_of(&error, &ListForm::SHOWN);
-    let page = edit_view(&list, visit.csrf(), &sent, problems, &troubles);
+    let (sent, now) = (ListForm::sent(&form), ListForm::of(&list));
+    let shown = match joined(&form, &now) {
+        Ok(joined) => {
+            match visit.handle().list_update(id, joined.change().if_version(list.version())).await {
+                Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
+                Err(error @ Error::NotFound(_)) => return Err(error.into()),
+                Err(error) => Shown::again(sent, &form, problems_of(&error, &ListForm::SHOWN)),
+            }
+        }
+        Err(clashing) => Shown::clashing(clashing, &now, list.updated_at, None).await?,
+    };
+    let page = edit_view(&list, visit.csrf(), &shown);
     Ok(Reply::Again(Page::new("Rename the list", page)))
 }
 
-fn edit_view(
-    list: &ContactList,
-    csrf: &str,
-    shown: &ListForm,
-    problems: Markup,
-    troubles: &FieldTroubles,
-) -> Markup {
+fn edit_view(list: &ContactList, csrf: &str, shown: &Shown<ListForm>) -> Markup {
     let path = address(list.id);
     let buttons = [link("Go back", &path), submit("Save").kind(Kind::Main)];
     let shell = FormShell {
         label: "Rename the list",
         to: &format!("{path}/edit"),
         csrf,
-        problems,
-        fields: shown.fields(troubles),
+        problems: shown.problems.clone(),
+        fields: html! { (shown.hidden()) (shown.form.fields(&shown.troubles)) },
         buttons: &buttons,
     };
     html! {

@@ -1,4 +1,4 @@
-//! The lists that somebody can choose from.
+//! The lists to choose from.
 
 use sms_core::Error;
 use sms_core::ids::ListId;

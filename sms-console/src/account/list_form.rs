@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use sms_core::list::{ContactList, ListChange, ListInput, MAX_DESCRIPTION, MAX_NAME};
 
 use crate::form::{FieldTroubles, Form};
+use crate::meanwhile::{Edited, Values};
 use crate::part::field::Field;
 
 /// What the form of a list holds.
@@ -11,6 +12,18 @@ use crate::part::field::Field;
 pub(crate) struct ListForm {
     name: String,
     description: String,
+}
+
+impl Edited for ListForm {
+    fn values(&self) -> Values {
+        let Self { name, description } = self;
+        Values::default().with("name", &**name).with("description", &**description)
+    }
+
+    fn sent(form: &Form) -> Self {
+        let text = |name| form.text(name).to_owned();
+        Self { name: text("name"), description: text("description") }
+    }
 }
 
 impl ListForm {
@@ -23,13 +36,7 @@ impl ListForm {
         Self { name: list.name.clone(), description }
     }
 
-    /// What somebody sent.
-    pub(crate) fn sent(form: &Form) -> Self {
-        let text = |name| form.text(name).to_owned();
-        Self { name: text("name"), description: text("description") }
-    }
-
-    /// The new list.
+    /// The list to create. An empty description is left out.
     pub(crate) fn input(self) -> ListInput {
         let Self { name, description } = self;
         let input = ListInput::new(name);
@@ -40,7 +47,7 @@ impl ListForm {
     pub(crate) fn change(self) -> ListChange {
         let Self { name, description } = self;
         let description = Some(description).filter(|text| !text.is_empty());
-        ListChange { name: Some(name), description: Some(description) }
+        ListChange { name: Some(name), description: Some(description), ..ListChange::default() }
     }
 
     /// The fields of the form, with what is wrong with them.

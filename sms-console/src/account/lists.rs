@@ -7,6 +7,7 @@ use super::list_form::ListForm;
 use crate::form::FieldTroubles;
 use crate::format::{time, whole};
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::Edited;
 use crate::part::button::{Kind, link, submit};
 use crate::part::code::as_request;
 use crate::part::form::{FormShell, form, problems_of};

@@ -5,7 +5,8 @@ use sms_core::message::{Direction, Message};
 use sms_core::service::account::MessageWithTimeline;
 use sms_core::text::Encoding;
 
-use crate::format::{counted, credits, number, time};
+use super::inbox::address;
+use crate::format::{counted, credits, number, party, time};
 use crate::part::badge::{Tone, badge, reason, status_badge};
 use crate::part::button::{Kind, link, opens};
 use crate::part::code::as_request;
@@ -55,7 +56,7 @@ fn shown(found: &MessageWithTimeline) -> Markup {
         div.columns {
             section.card.stack {
                 div.card-head {
-                    h2 { (number(message.contact_number())) }
+                    h2 { (party(&message.other_party())) }
                     (status_badge(message.status.as_str()))
                     @if message.mode.is_test() { (badge("Test", Tone::Warn)) }
                 }
@@ -82,9 +83,8 @@ fn shown(found: &MessageWithTimeline) -> Markup {
 const DIALOG: &str = "cancel";
 
 fn actions(message: &Message) -> Markup {
-    let number = message.contact_number().to_string().replace('+', "%2B");
     html! {
-        (link("Open the conversation", format!("/console/inbox/{number}")).small())
+        (link("Open the conversation", address::path_of(&message.other_party())).small())
         @if let Some(contact) = message.contact_id {
             (link("Open the contact", format!("/console/contacts/{contact}")).small())
         }
@@ -126,11 +126,13 @@ fn facts(message: &Message) -> Vec<(&'static str, Markup)> {
 /// Who it is to or from, and under which number or name of the account.
 fn parties(message: &Message) -> Vec<(&'static str, Markup)> {
     let (theirs, ours, own) = match message.direction {
-        Direction::Outbound => ("To", "Sent from", message.from),
-        Direction::Inbound => ("From", "Received on", message.to),
+        Direction::Outbound => {
+            let own = message.sender.clone().unwrap_or_else(|| number(message.from));
+            ("To", "Sent from", own)
+        }
+        Direction::Inbound => ("From", "Received on", number(message.to)),
     };
-    let own = message.sender.clone().unwrap_or_else(|| number(own));
-    vec![(theirs, html! { (number(message.contact_number())) }), (ours, html! { (own) })]
+    vec![(theirs, html! { (party(&message.other_party())) }), (ours, html! { (own) })]
 }
 
 fn length(message: &Message) -> Markup {

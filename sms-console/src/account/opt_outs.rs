@@ -44,11 +44,14 @@ async fn list(visit: AccountVisit) -> Outcome {
     let wanted = OffsetRequest { limit: Limit::default(), offset };
     let opt_outs = visit.handle().opt_out_list(q, wanted).await?;
     let search = Field::search("q", "Number or note").class("field-grow").value(q.unwrap_or(""));
-    let add = link("Add a number", NEW).kind(Kind::Main);
+    let actions = html! {
+        (link("Import from a file", "/console/opt-outs/import"))
+        (link("Add a number", NEW).kind(Kind::Main))
+    };
     let path = Query::default().address("/v1/opt-outs", "q", q);
     let lead = "These numbers never get a message from you.";
     let content = html! {
-        (head("Opt-outs").lead(lead).actions(html! { (add) }))
+        (head("Opt-outs").lead(lead).actions(actions))
         (filters("Search opt-outs", PATH, &html! { (search) }))
         div #opt-outs data-live="30" data-on="opt_out message.received" {
             (found(&visit, wanted, &opt_outs))
@@ -157,7 +160,7 @@ async fn delete(visit: AccountVisit) -> Outcome {
     Reply::deleted(outcome, PATH, Said::OptOutRemoved, Said::OptOutRemovedAlready)
 }
 
-/// What somebody has typed.
+/// What the person has typed.
 struct Typed<'a> {
     phone: &'a str,
     note: &'a str,

@@ -94,7 +94,7 @@ async fn create(visit: AccountVisit) -> Outcome {
     }
 }
 
-/// What somebody has typed.
+/// What the person has typed.
 struct Typed<'a> {
     value: &'a str,
     purpose: &'a str,

@@ -6,10 +6,12 @@ use sms_core::page::Page as ListPage;
 use sms_core::template::{
     BODY_CHARACTERS, NAME_CHARACTERS, Template, TemplateChange, TemplateInput,
 };
+use sms_core::version::Versioned;
 
-use crate::form::{FieldTroubles, Form};
+use crate::form::Form;
 use crate::format::time;
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::{Edited, Shown, Values, joined};
 use crate::part::button::{Kind, link, opens, submit};
 use crate::part::code::as_request;
 use crate::part::dialog::{Question, confirm};
@@ -17,7 +19,7 @@ use crate::part::field::Field;
 use crate::part::filters::filters;
 use crate::part::form::{FormShell, form, problems_of};
 use crate::part::head::head;
-use crate::part::pager::{page_request, pager};
+use crate::part::pager::{nothing_so_far, page_request, pager};
 use crate::part::state::empty;
 use crate::part::table::{column, table, unlabelled};
 use crate::place::{Place, account};
@@ -64,6 +66,9 @@ fn found(visit: &Visit, templates: &ListPage<Template>) -> Markup {
     if !templates.items.is_empty() {
         return html! { (rows(&templates.items, visit.csrf())) (pager(visit, templates.next)) };
     }
+    if let Some(next) = templates.next {
+        return nothing_so_far(visit, next);
+    }
     if visit.query("q").is_some() {
         return empty("Nothing found", &html! { "No template matches." }, None);
     }
@@ -109,7 +114,7 @@ fn actions(template: &Template, csrf: &str) -> Markup {
     }
 }
 
-/// What somebody has typed, or what the template is.
+/// What the person has typed, or what the template is.
 #[derive(Debug, Default)]
 struct Typed {
     name: String,
@@ -117,6 +122,16 @@ struct Typed {
 }
 
 impl Typed {
+    fn of(template: Template) -> Self {
+        Self { name: template.name, body: template.body.as_str().to_owned() }
+    }
+}
+
+impl Edited for Typed {
+    fn values(&self) -> Values {
+        Values::default().with("name", &*self.name).with("body", &*self.body)
+    }
+
     fn sent(form: &Form) -> Self {
         Self { name: form.text("name").to_owned(), body: form.body("body") }
     }
@@ -133,8 +148,10 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    fn page(&self, typed: &Typed, problems: Markup, troubles: &FieldTroubles) -> Page {
+    fn page(&self, shown: Shown<Typed>) -> Page {
         let Self { title, to, action, csrf, key } = *self;
+        let was = shown.hidden();
+        let Shown { form: typed, problems, troubles, .. } = shown;
         let name = Field::text("name", "Name").required().longest(*NAME_CHARACTERS.end());
         let body = Field::text_area("body", "Text", 6).required().hint(
             "{first_name}, {last_name}, {full_name}, {phone}, {email} and custom fields are \
@@ -142,6 +159,7 @@ impl Editor<'_> {
         );
         let fields = html! {
             @if let Some(key) = key { input type="hidden" name="key" value=(key); }
+            (was)
             (name.value(&*typed.name).trouble(troubles.get("name")))
             (body.longest(*BODY_CHARACTERS.end()).value(&*typed.body).trouble(troubles.get("body")))
         };
@@ -151,9 +169,9 @@ impl Editor<'_> {
         Page::new(title, content)
     }
 
-    fn again(&self, typed: &Typed, error: &sms_core::Error) -> Reply {
-        let (problems, troubles) = problems_of(error, &SHOWN);
-        Reply::Again(self.page(typed, problems, &troubles))
+    fn again(&self, form: &Form, error: &sms_core::Error) -> Reply {
+        let problems = problems_of(error, &SHOWN);
+        Reply::Again(self.page(Shown::again(Typed::sent(form), form, problems)))
     }
 }
 
@@ -167,9 +185,7 @@ fn changing<'a>(visit: &'a Visit, to: &'a str) -> Editor<'a> {
 }
 
 async fn new(visit: AccountVisit) -> Outcome {
-    let editor =
-        adding(&visit, &new_key()).page(&Typed::default(), html! {}, &FieldTroubles::none());
-    Ok(editor.into())
+    Ok(adding(&visit, &new_key()).page(Shown::first(Typed::default())).into())
 }
 
 async fn create(visit: AccountVisit) -> Outcome {
@@ -178,26 +194,38 @@ async fn create(visit: AccountVisit) -> Outcome {
     let input = TemplateInput::new(&*typed.name, &*typed.body);
     match visit.handle().keyed(Some(key)).template_create(input).await {
         Ok(_) => Ok(Reply::moved(PATH).saying(Said::TemplateSaved)),
-        Err(error) => Ok(adding(&visit, &key_again(&form, &error)).again(&typed, &error)),
+        Err(error) => Ok(adding(&visit, &key_again(&form, &error)).again(&form, &error)),
     }
 }
 
 async fn edit(visit: AccountVisit) -> Outcome {
     let template = visit.handle().template_get(visit.params.id()?).await?;
-    let typed = Typed { name: template.name, body: template.body.as_str().to_owned() };
     let editor = changing(&visit, visit.uri.path());
-    Ok(editor.page(&typed, html! {}, &FieldTroubles::none()).into())
+    Ok(editor.page(Shown::first(Typed::of(template))).into())
 }
 
 async fn update(visit: AccountVisit) -> Outcome {
     let (id, form) = (visit.params.id()?, visit.form().await?);
-    let typed = Typed::sent(&form);
-    let change =
-        TemplateChange { name: Some(typed.name.clone()), body: Some(Body::new(&*typed.body)) };
+    let editor = changing(&visit, visit.uri.path());
+    let template = visit.handle().template_get(id).await?;
+    let (saved_at, version) = (template.updated_at, template.version());
+    let now = Typed::of(template);
+    let Typed { name, body } = match joined(&form, &now) {
+        Ok(joined) => joined,
+        Err(clashing) => {
+            let shown = Shown::clashing(clashing, &now, saved_at, None).await?;
+            return Ok(Reply::Again(editor.page(shown)));
+        }
+    };
+    let change = TemplateChange {
+        name: Some(name),
+        body: Some(Body::new(&*body)),
+        if_version: version.into(),
+    };
     match visit.handle().template_update(id, change).await {
         Ok(_) => Ok(Reply::moved(PATH).saying(Said::TemplateSaved)),
         Err(sms_core::Error::NotFound(_)) => Err(Trouble::NotFound),
-        Err(error) => Ok(changing(&visit, visit.uri.path()).again(&typed, &error)),
+        Err(error) => Ok(editor.again(&form, &error)),
     }
 }
 

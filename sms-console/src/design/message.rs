@@ -10,13 +10,14 @@ use sms_core::message::{Body, Direction, ErrorCode, Message, MessageStatus, Time
 use sms_core::phone::{E164, parse_uk_mobile};
 use sms_core::route::RouteName;
 use sms_core::sending::quote::{Quote, QuoteTally};
-use sms_core::sending::{Rejection, RejectionReason};
+use sms_core::sending::{BlankField, FieldGaps, Rejection, RejectionReason};
 use sms_core::text::{Encoding, Segments, measure};
 use sms_core::time::Timestamp;
 
 use super::section::section;
 use crate::part::bubble::bubbles;
 use crate::part::counter::counter_regions;
+use crate::part::gaps::agreement;
 use crate::part::price::Price;
 use crate::part::rejection::rejections;
 use crate::part::timeline::timeline;
@@ -36,6 +37,14 @@ pub(super) fn messages() -> Markup {
             happened(MessageStatus::Undelivered, 2, Some("absent_subscriber")),
         ])))
         (left_out(number))
+        (section(
+            "Gaps",
+            "Merge fields that cannot be filled in, before a message goes.",
+            &agreement(&FieldGaps {
+                unknown: vec!["town".to_owned()],
+                blank: vec![BlankField { field: "first_name".to_owned(), recipients: 3 }],
+            }),
+        ))
         (counters())
     }
 }
@@ -119,7 +128,7 @@ fn left_out(number: E164) -> Markup {
     )
 }
 
-/// What stands below a text while somebody writes it.
+/// What stands below a text while it is written.
 fn counters() -> Markup {
     let own = |recipients: usize, balance: u64| {
         let (one, balance) = (Credits::for_segments(Segments::new(1)), Credits::new(balance).ok()?);

@@ -65,7 +65,7 @@ fn rows(accounts: &[Account]) -> Markup {
     })
 }
 
-/// What somebody has typed.
+/// What the operator has typed.
 struct Typed {
     name: String,
     status: AccountStatus,

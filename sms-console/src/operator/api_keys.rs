@@ -90,7 +90,7 @@ fn revocation(key: &KeyRecord, path: &str, csrf: &str) -> Markup {
     }
 }
 
-/// What somebody has typed.
+/// What the operator has typed.
 struct Typed {
     mode: Mode,
     name: String,
@@ -149,7 +149,8 @@ async fn create(visit: OperatorVisit) -> Outcome {
     }
 }
 
-/// The only page that shows the key. Whoever sends the form again reads that it was shown.
+/// The only page that shows the key. A repetition of the form is answered with a note that it was
+/// shown.
 fn made_page(made: &ApiKeyMade, path: &str) -> Page {
     let content = match made {
         ApiKeyMade::Now(made) => html! {

@@ -48,7 +48,7 @@ pub(super) fn rows(entries: &[Entry]) -> Markup {
     })
 }
 
-/// What somebody has typed.
+/// What the operator has typed.
 #[derive(Default)]
 struct Typed {
     amount: String,

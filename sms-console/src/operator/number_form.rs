@@ -46,7 +46,7 @@ impl NumberForm {
     /// The fields that say themselves what is wrong with them.
     pub(super) const SHOWN: [&str; 4] = ["phone_number", "account_id", "rental_credits", "route"];
 
-    /// What somebody sent.
+    /// What the operator sent with the form.
     pub(super) fn sent(form: &Form) -> Self {
         let text = |name| form.text(name).to_owned();
         let is_forced = form.checked("force").is_yes();

@@ -1,13 +1,15 @@
 //! The routes to the networks, and their connections.
 
 use maud::{Markup, html};
-use sms_core::Sms;
 use sms_core::dispatch::Lane;
 use sms_core::route::RouteName;
+use sms_core::{Error, Sms};
 
+use crate::form::sentence;
 use crate::format::whole;
 use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::head::head;
+use crate::part::notice::{Notice, notice};
 use crate::part::table::{column, right, table};
 use crate::place::{Place, operator};
 use crate::reply::{Outcome, Page};
@@ -21,11 +23,27 @@ pub(super) fn places() -> Vec<Place> {
 
 async fn list(visit: OperatorVisit) -> Outcome {
     let lead = "The first is the default. While it is down, the next one carries its messages.";
+    let advice = advice(&visit).await?;
     let content = html! {
         (head("Routes").lead(lead))
-        div #routes data-live="5" { (rows(&visit.sms)) }
+        div #routes data-live="5" {
+            (rows(&visit.sms))
+            @for (route, words) in &advice {
+                (notice(Notice::Warn, &html! { p { strong { (route) } ": " (words) } }))
+            }
+        }
     };
     Ok(Page::new("Routes", content).into())
+}
+
+/// What the operator may mend, by route: receipts that match no message.
+async fn advice(visit: &OperatorVisit) -> Result<Vec<(RouteName, String)>, Error> {
+    let mut advice = Vec::new();
+    for route in visit.sms.routes() {
+        let unmatched = visit.operator().unmatched_receipts(route.name(), 0).await?;
+        advice.extend(unmatched.advice().map(|words| (route.name().clone(), sentence(&words))));
+    }
+    Ok(advice)
 }
 
 fn rows(sms: &Sms) -> Markup {

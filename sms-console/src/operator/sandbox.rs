@@ -5,7 +5,8 @@ use std::time::Duration;
 use maud::{Markup, html};
 use sms_core::inbound::MAX_BODY;
 use sms_core::number::{Holder, Number};
-use sms_core::phone::{E164, parse_any};
+use sms_core::originator::Originator;
+use sms_core::phone::parse_any;
 
 use crate::form::{FieldTroubles, Form};
 use crate::format::{full_time, number};
@@ -17,12 +18,14 @@ use crate::part::head::head;
 use crate::place::{Place, operator};
 use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::said::Said;
+use crate::sandbox::SandboxClock;
 use crate::visit::{OperatorVisit, Visit};
 
 const PATH: &str = "/console/operator/sandbox";
 const INBOUND: &str = "/console/operator/sandbox/inbound";
 const CLOCK: &str = "/console/operator/sandbox/clock";
 const COMES_IN: &str = "A message comes in";
+const NO_SENDER: &str = "This is neither a phone number nor a name of up to 20 characters.";
 const SHOWN: [&str; 3] = ["from", "to", "body"];
 
 /// How far the clock is moved by each button.
@@ -40,7 +43,14 @@ pub(super) fn places() -> Vec<Place> {
     ]
 }
 
+/// The clock of the sandbox. A server for real customers has none, and no messages are simulated
+/// there.
+fn clock_of(visit: &Visit) -> Result<&dyn SandboxClock, Trouble> {
+    visit.desk.sandbox.as_deref().ok_or(Trouble::NotFound)
+}
+
 async fn show(visit: OperatorVisit) -> Outcome {
+    clock_of(&visit)?;
     let key = new_key();
     let typed = Typed { from: "07700 900123", to: "", body: String::new(), key: &key };
     Ok(page(&visit, &typed, html! {}, &FieldTroubles::none()).await?.into())
@@ -63,7 +73,7 @@ async fn page(
     Ok(Page::new("Sandbox", content))
 }
 
-/// What somebody has typed.
+/// What the operator has typed.
 struct Typed<'a> {
     from: &'a str,
     to: &'a str,
@@ -83,7 +93,8 @@ impl Typed<'_> {
             let shared = if own.holder == Holder::Shared { " (shared)" } else { "" };
             (own.phone.to_string(), format!("{}{shared}", number(own.phone)))
         });
-        let from = Field::tel("from", "From").required().value(self.from);
+        let from = Field::text("from", "From").required().value(self.from);
+        let from = from.hint("A number, a short code or a name.");
         let to = Field::select("to", "To", options).required().value(self.to);
         let body = Field::text_area("body", "Text", 4).required().longest(MAX_BODY);
         let fields = html! {
@@ -103,18 +114,11 @@ fn clock(visit: &Visit) -> Markup {
     html! {
         section.card.stack {
             h2 { "The clock" }
-            @if visit.desk.sandbox.is_some() {
-                p { (full_time(visit.now())) }
-                form.actions method="post" action=(CLOCK) {
-                    input type="hidden" name="csrf" value=(visit.csrf());
-                    @for (words, seconds) in PASSING {
-                        (submit(words).sending("seconds", seconds.to_string()))
-                    }
-                }
-            } @else {
-                p {
-                    "This server runs on real time. Start it with SMS_SANDBOX=true for a clock "
-                    "that can be moved."
+            p { (full_time(visit.now())) }
+            form.actions method="post" action=(CLOCK) {
+                input type="hidden" name="csrf" value=(visit.csrf());
+                @for (words, seconds) in PASSING {
+                    (submit(words).sending("seconds", seconds.to_string()))
                 }
             }
         }
@@ -122,15 +126,20 @@ fn clock(visit: &Visit) -> Markup {
 }
 
 async fn inbound(visit: OperatorVisit) -> Outcome {
+    clock_of(&visit)?;
     let form = visit.form().await?;
     let key = key_of(&form)?;
-    let (from, to) = match (number_of(&form, "from"), number_of(&form, "to")) {
+    let from = Originator::parse(form.text("from"));
+    let (from, to) = match (from, parse_any(form.text("to"))) {
         (Ok(from), Ok(to)) => (from, to),
         (from, to) => {
-            let bad = from.err().into_iter().chain(to.err());
-            let none = FieldTroubles::none();
-            let troubles = bad
-                .fold(none, |troubles, field| troubles.with(field, "This is not a phone number."));
+            let mut troubles = FieldTroubles::none();
+            if from.is_err() {
+                troubles = troubles.with("from", NO_SENDER);
+            }
+            if to.is_err() {
+                troubles = troubles.with("to", "This is not a phone number.");
+            }
             let problems = problems("One field needs another value.", &troubles, &SHOWN);
             return again(&visit, &form, form.text("key"), problems, &troubles).await;
         }
@@ -150,10 +159,6 @@ async fn inbound(visit: OperatorVisit) -> Outcome {
     }
 }
 
-fn number_of(form: &Form, field: &'static str) -> Result<E164, &'static str> {
-    parse_any(form.text(field)).map_err(|_| field)
-}
-
 async fn again(
     visit: &OperatorVisit,
     form: &Form,
@@ -168,7 +173,7 @@ async fn again(
 
 async fn advance(visit: OperatorVisit) -> Outcome {
     let form = visit.form().await?;
-    let sandbox = visit.desk.sandbox.as_ref().ok_or(Trouble::NotFound)?;
+    let sandbox = clock_of(&visit)?;
     let wanted = form.text("seconds");
     let known = PASSING.into_iter().find(|(_, seconds)| seconds.to_string() == wanted);
     let (_, seconds) = known.ok_or(Trouble::BadForm("a time"))?;

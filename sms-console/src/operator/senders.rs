@@ -1,13 +1,20 @@
 //! The queue of sender names that wait for review.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use maud::{Markup, html};
-use sms_core::page::Page as ListPage;
-use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
+use sms_core::account::Account;
+use sms_core::ids::{AccountId, SenderNameId};
+use sms_core::page::{Limit, Page as ListPage, PageRequest};
+use sms_core::sender_name::likeness::{self, Likeness};
+use sms_core::sender_name::review::Decision;
+use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName};
+use sms_core::store::let_others_run;
 
 use super::account_address::address;
 use crate::form::{FieldTroubles, Form};
-use crate::format::time;
-use crate::part::badge::status_badge;
+use crate::format::{time, whole};
+use crate::part::badge::{Tone, badge, status_badge};
 use crate::part::button::{Kind, closes, link, opens, submit};
 use crate::part::dialog::{Question, confirm, dialog};
 use crate::part::field::Field;
@@ -18,7 +25,7 @@ use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
 use crate::part::table::{column, table, unlabelled};
 use crate::place::{Place, operator};
-use crate::reply::{Outcome, Page, Reply};
+use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::said::Said;
 use crate::visit::{OperatorVisit, Visit};
 
@@ -70,10 +77,147 @@ impl Which {
     }
 }
 
+/// How many names that look alike, and other names of an account, are shown beside each name.
+const MOST_SHOWN: usize = 5;
+/// How many of the newest names of all accounts a page of names is compared with.
+const COMPARED: usize = 20_000;
+
+/// The first names of a list that is not kept.
+#[derive(Default)]
+struct First {
+    shown: Vec<SenderName>,
+    /// How many names the list has.
+    all: usize,
+}
+
+impl First {
+    fn add(&mut self, names: Vec<SenderName>) {
+        self.all += names.len();
+        let room = MOST_SHOWN.saturating_sub(self.shown.len());
+        self.shown.extend(names.into_iter().take(room));
+    }
+
+    /// How many are not shown.
+    fn more(&self) -> Markup {
+        let more = self.all - self.shown.len();
+        html! { @if more > 0 { li { "and " (whole(more as u64)) " more" } } }
+    }
+}
+
+/// What a name looks like, as [`Likeness`] says, among the names that it was compared with.
+#[derive(Default)]
+struct Looks {
+    imitated: Vec<&'static str>,
+    others: First,
+    history: First,
+}
+
+impl Looks {
+    /// Adds what was found among older names.
+    fn add(&mut self, found: Likeness) {
+        let Likeness { imitated, others, history } = found;
+        self.imitated = imitated;
+        self.others.add(others);
+        self.history.add(history);
+    }
+}
+
+/// What the operator should know of the names on a page.
+struct Known {
+    accounts: BTreeMap<AccountId, Account>,
+    looks: BTreeMap<SenderNameId, Looks>,
+    /// Whether there are older names than the names of the page were compared with.
+    has_older: bool,
+}
+
+impl Known {
+    async fn read(visit: &OperatorVisit, names: &[SenderName]) -> Result<Self, Trouble> {
+        let (looks, has_older) = compare(visit, names).await?;
+        let alike = looks.values().flat_map(|looks| &looks.others.shown);
+        let owners: BTreeSet<AccountId> =
+            names.iter().chain(alike).map(|name| name.account).collect();
+        let owners: Vec<AccountId> = owners.into_iter().collect();
+        let accounts = visit.operator().accounts_among(&owners).await?.into_iter();
+        let accounts = accounts.map(|account| (account.id, account)).collect();
+        Ok(Self { accounts, looks, has_older })
+    }
+
+    fn account(&self, id: AccountId) -> Markup {
+        let name = self.accounts.get(&id).map_or("The account", |account| &*account.name);
+        html! { a href=(address(id)) { (name) } }
+    }
+
+    /// Who asks: the account, since when it is here, and what it asked for before.
+    fn asker(&self, name: &SenderName, history: &First) -> Markup {
+        html! {
+            div.stack-tight {
+                (self.account(name.account))
+                @if let Some(account) = self.accounts.get(&name.account) {
+                    span.small.faint { (account.status) ", since " (time(account.created_at)) }
+                }
+                @if history.all > 0 {
+                    ul.small {
+                        @for other in &history.shown {
+                            li { (other.value) " " (status_badge(other.status.as_str())) }
+                        }
+                        (history.more())
+                    }
+                }
+            }
+        }
+    }
+
+    /// What people may take the name for.
+    fn likeness(&self, Looks { imitated, others, .. }: &Looks) -> Markup {
+        if imitated.is_empty() && others.all == 0 {
+            return html! { "–" };
+        }
+        html! {
+            ul.small {
+                @for known in imitated {
+                    li { (badge("Often imitated", Tone::Bad)) " " (known) }
+                }
+                @for other in &others.shown {
+                    li {
+                        (other.value) " of " (self.account(other.account)) " "
+                        (status_badge(other.status.as_str()))
+                    }
+                }
+                (others.more())
+            }
+        }
+    }
+}
+
+/// What each of these names looks like among the newest names of all accounts, and whether there
+/// are older ones.
+async fn compare(
+    visit: &OperatorVisit,
+    names: &[SenderName],
+) -> Result<(BTreeMap<SenderNameId, Looks>, bool), Trouble> {
+    let mut found: BTreeMap<SenderNameId, Looks> = BTreeMap::new();
+    let (mut compared, mut after) = (0, None);
+    while !names.is_empty() {
+        let page = PageRequest { limit: Limit::EXPORT, after };
+        let page = visit.operator().sender_name_list(None, page).await?;
+        for name in names {
+            found.entry(name.id).or_default().add(likeness::of(name, &page.items));
+            let_others_run().await;
+        }
+        compared += page.items.len();
+        after = page.next;
+        if after.is_none() || compared >= COMPARED {
+            break;
+        }
+    }
+    Ok((found, after.is_some()))
+}
+
 async fn list(visit: OperatorVisit) -> Outcome {
     let which = Which::of(visit.query("status"));
     let page = page_request(&visit);
     let names = visit.operator().sender_name_list(which.status(), page).await?;
+    let known = Known::read(&visit, &names.items).await?;
     let states = [
         ("pending", "Waiting"),
         ("approved", "Approved"),
@@ -84,12 +228,12 @@ async fn list(visit: OperatorVisit) -> Outcome {
     let content = html! {
         (head("Sender review"))
         (filters("Filter names", PATH, &html! { (status) }))
-        div #names data-live="10" { (found(&visit, which, &names)) }
+        div #names data-live="10" { (found(&visit, which, &names, &known)) }
     };
     Ok(Page::new("Sender review", content).into())
 }
 
-fn found(visit: &Visit, which: Which, names: &ListPage<SenderName>) -> Markup {
+fn found(visit: &Visit, which: Which, names: &ListPage<SenderName>, known: &Known) -> Markup {
     if names.items.is_empty() {
         let text = html! { "No sender name is in this state." };
         return empty("Nothing to review", &text, None);
@@ -97,24 +241,34 @@ fn found(visit: &Visit, which: Which, names: &ListPage<SenderName>) -> Markup {
     let columns = [
         column("Name"),
         column("For"),
-        column("Account"),
+        column("Account and its other names"),
+        column("Looks like"),
         column("State"),
         column("Reason"),
         column("Asked"),
         unlabelled("Actions"),
     ];
+    let nothing = Looks::default();
     let rows = table("Sender names", columns, &names.items, |name| {
+        let looks = known.looks.get(&name.id).unwrap_or(&nothing);
         [
             html! { strong { (name.value) } },
             html! { (name.purpose.as_deref().unwrap_or("–")) },
-            html! { a href=(address(name.account)) { "Open the account" } },
+            known.asker(name, &looks.history),
+            known.likeness(looks),
             status_badge(name.status.as_str()),
             html! { (name.reason.as_deref().unwrap_or("–")) },
             time(name.created_at),
             actions(name, which, visit.csrf()),
         ]
     });
-    html! { (rows) (pager(visit, names.next)) }
+    html! {
+        (rows)
+        @if known.has_older {
+            p.small.faint { "Compared with the newest " (whole(COMPARED as u64)) " names." }
+        }
+        (pager(visit, names.next))
+    }
 }
 
 fn actions(name: &SenderName, which: Which, csrf: &str) -> Markup {

@@ -4,9 +4,11 @@ use maud::{Markup, html};
 use sms_core::account::settings::{LINE_CHARACTERS, SettingsChange};
 use sms_core::account::{Account, AccountChange, LocalTime, Settings};
 use sms_core::service::operator::MAX_NAME;
+use sms_core::version::Versioned;
 
 use super::account_address::{account_id, address};
 use crate::form::{FieldTroubles, Form};
+use crate::meanwhile::{Edited, Shown, Values, joined};
 use crate::part::button::{Kind, link, submit};
 use crate::part::field::Field;
 use crate::part::form::{FormShell, form, problems, problems_of};
@@ -53,18 +55,6 @@ impl Typed {
         }
     }
 
-    fn sent(form: &Form) -> Self {
-        let text = |name| form.text(name).to_owned();
-        Self {
-            name: text("name"),
-            start: text(START),
-            end: text(END),
-            tracks: form.checked(TRACK).is_yes(),
-            line: text(LINE),
-            line_sender: text(LINE_SENDER),
-        }
-    }
-
     /// The change, or which fields are no times of day.
     fn change(&self) -> Result<AccountChange, FieldTroubles> {
         let (start, end) = (self.start.parse::<LocalTime>(), self.end.parse::<LocalTime>());
@@ -107,39 +97,73 @@ impl Typed {
             (line_sender.value(&*self.line_sender).trouble(troubles.get(LINE_SENDER)))
         }
     }
+}
 
-    fn page(&self, visit: &OperatorVisit, said: Markup, troubles: &FieldTroubles) -> Page {
-        let (to, csrf) = (visit.uri.path(), visit.csrf());
-        let path = to.strip_suffix("/settings").unwrap_or(to);
-        let fields = self.fields(troubles);
-        let buttons = [link("Go back", path), submit("Save").kind(Kind::Main)];
-        let shell = FormShell { label: TITLE, to, csrf, problems: said, fields, buttons: &buttons };
-        let content = html! { (head(TITLE).back("The account", path)) (form(&shell)) };
-        Page::new(TITLE, content)
+impl Edited for Typed {
+    fn values(&self) -> Values {
+        let Self { name, start, end, tracks, line, line_sender } = self;
+        Values::default()
+            .with("name", &**name)
+            .with(START, &**start)
+            .with(END, &**end)
+            .ticked(TRACK, *tracks)
+            .with(LINE, &**line)
+            .with(LINE_SENDER, &**line_sender)
     }
+
+    fn sent(form: &Form) -> Self {
+        let text = |name| form.text(name).to_owned();
+        Self {
+            name: text("name"),
+            start: text(START),
+            end: text(END),
+            tracks: form.checked(TRACK).is_yes(),
+            line: text(LINE),
+            line_sender: text(LINE_SENDER),
+        }
+    }
+}
+
+fn page(visit: &OperatorVisit, shown: Shown<Typed>) -> Page {
+    let (to, csrf) = (visit.uri.path(), visit.csrf());
+    let path = to.strip_suffix("/settings").unwrap_or(to);
+    let fields = html! { (shown.hidden()) (shown.form.fields(&shown.troubles)) };
+    let buttons = [link("Go back", path), submit("Save").kind(Kind::Main)];
+    let problems = shown.problems;
+    let shell = FormShell { label: TITLE, to, csrf, problems, fields, buttons: &buttons };
+    let content = html! { (head(TITLE).back("The account", path)) (form(&shell)) };
+    Page::new(TITLE, content)
 }
 
 async fn edit(visit: OperatorVisit) -> Outcome {
     let account = visit.operator().account_get(account_id(&visit)?).await?;
-    Ok(Typed::of(account).page(&visit, html! {}, &FieldTroubles::none()).into())
+    Ok(page(&visit, Shown::first(Typed::of(account))).into())
 }
 
 async fn update(visit: OperatorVisit) -> Outcome {
     let (id, form) = (account_id(&visit)?, visit.form().await?);
-    let typed = Typed::sent(&form);
+    let account = visit.operator().account_get(id).await?;
+    let (saved_at, version) = (account.updated_at, account.version());
+    let now = Typed::of(account);
+    let typed = match joined(&form, &now) {
+        Ok(joined) => joined,
+        Err(clashing) => {
+            let shown = Shown::clashing(clashing, &now, saved_at, None).await?;
+            return Ok(Reply::Again(page(&visit, shown)));
+        }
+    };
+    let again =
+        |problems| Reply::Again(page(&visit, Shown::again(Typed::sent(&form), &form, problems)));
     let change = match typed.change() {
-        Ok(change) => change,
+        Ok(change) => change.if_version(version),
         Err(troubles) => {
             let said = problems("Some fields need another value.", &troubles, &SHOWN);
-            return Ok(Reply::Again(typed.page(&visit, said, &troubles)));
+            return Ok(again((said, troubles)));
         }
     };
     match visit.operator().account_update(id, change).await {
         Ok(_) => Ok(Reply::moved(address(id)).saying(Said::SettingsSaved)),
         Err(sms_core::Error::NotFound(_)) => Err(Trouble::NotFound),
-        Err(error) => {
-            let (said, troubles) = problems_of(&error, &SHOWN);
-            Ok(Reply::Again(typed.page(&visit, said, &troubles)))
-        }
+        Err(error) => Ok(again(problems_of(&error, &SHOWN))),
     }
 }

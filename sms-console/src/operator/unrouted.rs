@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use sms_core::inbound::Unrouted;
 
-use crate::format::{number, time};
+use crate::format::{number, party, time};
 use crate::part::head::head;
 use crate::part::pager::{page_request, pager};
 use crate::part::state::empty;
@@ -41,7 +41,7 @@ fn rows(texts: &[Unrouted]) -> Markup {
     let columns = [column("From"), column("To"), column("Text"), right("When")];
     table("Unrouted messages", columns, texts, |text| {
         [
-            html! { strong.number { (number(text.from)) } },
+            html! { strong.number { (party(&text.from)) } },
             html! { (number(text.to)) },
             html! { span.wrap { (text.body.as_str()) } },
             time(text.received_at),

@@ -9,11 +9,11 @@ use crate::format::worded;
 pub enum Tone {
     /// It is as it should be.
     Good,
-    /// Somebody should look.
+    /// It is not final, or needs attention.
     Warn,
-    /// Something failed.
+    /// It failed, or is not available.
     Bad,
-    /// Neither.
+    /// Neither good nor bad.
     Plain,
     /// It belongs to the product.
     Accent,

@@ -11,9 +11,9 @@ pub enum Kind {
     Main,
     /// It destroys or costs something.
     Danger,
-    /// It stands back.
+    /// It stands back behind other buttons.
     Quiet,
-    /// Any other.
+    /// Any other, which is the default.
     Plain,
 }
 
@@ -46,6 +46,14 @@ pub struct Button<'a> {
     size: Size,
     label: Option<Cow<'a, str>>,
     state: State,
+    check: Check,
+}
+
+/// Whether the browser looks at the fields of the form before it sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Check {
+    Fields,
+    Nothing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,17 +102,18 @@ impl<'a> Button<'a> {
             size: Size::Normal,
             label: None,
             state: State::Enabled,
+            check: Check::Fields,
         }
     }
 
-    /// Looks like this.
+    /// Gives the button this look instead of the plain one.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Is smaller.
+    /// Makes it smaller, for the rows of a table.
     #[must_use]
     pub fn small(mut self) -> Self {
         self.size = Size::Small;
@@ -118,10 +127,17 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// Cannot be pressed.
+    /// Shows it, but it cannot be pressed.
     #[must_use]
     pub fn disabled(mut self) -> Self {
         self.state = State::Disabled;
+        self
+    }
+
+    /// Sends its form even if a field is missing or wrong.
+    #[must_use]
+    pub fn unchecked(mut self) -> Self {
+        self.check = Check::Nothing;
         self
     }
 
@@ -149,14 +165,15 @@ impl<'a> Button<'a> {
 
 impl Render for Button<'_> {
     fn render(&self) -> Markup {
-        let Self { text, act, label, state, .. } = self;
+        let Self { text, act, label, state, check, .. } = self;
         let (class, label, disabled) = (self.class(), label, *state == State::Disabled);
         match act {
             Act::Submit(sent) => {
                 let (name, value) = sent.as_ref().map(|(name, value)| (*name, value)).unzip();
                 html! {
                     button type="submit" class=(class) name=[name] value=[value]
-                        aria-label=[label] disabled[disabled] { (text) }
+                        aria-label=[label] disabled[disabled]
+                        formnovalidate[*check == Check::Nothing] { (text) }
                 }
             }
             Act::Opens(dialog) => html! {

@@ -9,9 +9,9 @@ use crate::part::table::{column, right, table};
 /// What the bars of one colour count.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Its name.
+    /// What the legend and the table call it.
     pub name: &'static str,
-    /// Its colour.
+    /// The colour of its bars.
     pub colour: Colour,
     /// The count of each day.
     pub counts: Vec<u64>,
@@ -30,7 +30,8 @@ pub enum Colour {
 
 const HEIGHT: u32 = 170;
 const FLOOR: u32 = 146;
-const LEFT: u32 = 34;
+/// How much room a letter of the scale takes, in any font.
+const LETTER: u32 = 8;
 /// About as wide as it is shown, so that its words have the size of other words.
 const WIDE: u32 = 880;
 const NARROW: u32 = 330;
@@ -72,8 +73,9 @@ fn count(series: &Series, day: usize) -> u64 {
 fn drawing(label: &str, class: &str, width: u32, days: &[NaiveDate], series: &[Series]) -> Markup {
     let most = series.iter().flat_map(|one| &one.counts).copied().max().unwrap_or_default();
     let top = nice_top(most);
+    let left_edge = scale_width(top);
     let shown = u32::try_from(days.len()).unwrap_or(u32::MAX).max(1);
-    let slot = (width - LEFT) * TENTHS / shown;
+    let slot = (width - left_edge) * TENTHS / shown;
     let bars = u32::try_from(series.len()).unwrap_or(u32::MAX).max(1);
     let bar = (slot * 72 / 100 / bars).max(15);
     let every = shown.div_ceil((width / 110).max(1)).max(1);
@@ -81,11 +83,13 @@ fn drawing(label: &str, class: &str, width: u32, days: &[NaiveDate], series: &[S
         svg class=(class) viewBox={ "0 0 " (width) " " (HEIGHT) } role="img" aria-label=(label) {
             @for mark in [0, top / 2, top] {
                 @let y = FLOOR * TENTHS - tall(mark, top);
-                line.axis x1=(LEFT) x2=(width) y1=(tenths(y)) y2=(tenths(y)) {}
-                text x=(LEFT - 6) y=(tenths(y + 4 * TENTHS)) text-anchor="end" { (whole(mark)) }
+                line.axis x1=(left_edge) x2=(width) y1=(tenths(y)) y2=(tenths(y)) {}
+                text x=(left_edge - 6) y=(tenths(y + 4 * TENTHS)) text-anchor="end" {
+                    (whole(mark))
+                }
             }
             @for (at, (index, day)) in (0..).zip(days.iter().enumerate()) {
-                @let left = LEFT * TENTHS + at * slot;
+                @let left = left_edge * TENTHS + at * slot;
                 @for (place, one) in (0..).zip(series) {
                     @let counted = count(one, index);
                     @let x = tenths(left + slot * 14 / 100 + place * bar);
@@ -104,6 +108,12 @@ fn drawing(label: &str, class: &str, width: u32, days: &[NaiveDate], series: &[S
             }
         }
     }
+}
+
+/// The room for the numbers of the scale, of which `top` is the longest.
+fn scale_width(top: u64) -> u32 {
+    let letters = u32::try_from(whole(top).len()).unwrap_or_default();
+    10 + LETTER * letters.max(3)
 }
 
 /// The height of a bar, in tenths.
@@ -152,6 +162,9 @@ mod tests {
     fn the_axis_ends_at_a_round_number_that_holds_the_highest_bar() {
         for (most, top) in [(0, 2), (1, 2), (2, 2), (3, 4), (11, 20), (41, 50), (501, 1_000)] {
             assert_eq!(nice_top(most), top, "{most}");
+        }
+        for (top, room) in [(2, 34), (1_000, 50), (10_000, 58), (1_000_000, 82)] {
+            assert_eq!(scale_width(top), room, "{top}");
         }
         assert_eq!(tall(20, 20), 1_300);
         assert_eq!((tenths(1_305), tenths(40)), ("130.5".to_owned(), "4".to_owned()));

@@ -1,5 +1,5 @@
 //! Below a message that is being written: its length, segments and encoding, the characters that
-//! make it dearer, and its price.
+//! make it cost more, its price, and the merge fields that cannot be filled in.
 
 use maud::{Markup, html};
 use sms_core::Error;
@@ -7,12 +7,13 @@ use sms_core::sending::Quote;
 use sms_core::text::{Encoding, MAX_CHARACTERS, measure, split};
 
 use super::dear::{are_replaceable, dear_characters, named};
+use super::gaps::gaps;
 use super::notice::in_words;
 use super::price::Price;
 use super::region::region;
 use crate::format::{counted, counted_as, credits, whole};
 
-/// How many dear characters are named.
+/// How many of the characters that make it cost more are named.
 const MOST_NAMED: usize = 4;
 
 /// The counter under the field `body`.
@@ -21,6 +22,7 @@ pub fn counter(text: &str, price: Price<'_>) -> Markup {
         div.counter {
             div #counter-length { (length(text)) }
             div #counter-price role="status" { (price_in_words(price)) }
+            div #counter-gaps role="status" { (gaps_of(price)) }
         }
     }
 }
@@ -30,7 +32,12 @@ pub fn counter_regions(text: &str, price: Price<'_>) -> Markup {
     html! {
         (region("counter-length", &length(text)))
         (region("counter-price", &price_in_words(price)))
+        (region("counter-gaps", &gaps_of(price)))
     }
+}
+
+fn gaps_of(price: Price<'_>) -> Markup {
+    price.quote().map_or_else(|| html! {}, |quote| gaps(&quote.gaps))
 }
 
 fn length(text: &str) -> Markup {

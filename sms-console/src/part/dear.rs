@@ -1,5 +1,5 @@
-//! Characters that make a message dearer, because the GSM alphabet does not have them: what people
-//! call them, and what can stand for them.
+//! Characters that make a message cost more, because the GSM alphabet does not have them: what
+//! people call them, and what can stand for them.
 
 use sms_core::text::{Encoding, measure};
 
@@ -32,7 +32,8 @@ pub fn are_replaceable(dear: &[char]) -> bool {
     !dear.is_empty() && dear.iter().all(|character| plain_one(*character).is_some())
 }
 
-/// The same text with plain characters, wherever one can stand for a dear one.
+/// The same text with plain characters, wherever one can stand for a character outside the GSM
+/// alphabet.
 pub fn plain(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Dialogs: what must be answered before the work goes on. The browser's own `<dialog>` keeps the
+//! Dialogs: what must be answered before the work continues. The browser's own `<dialog>` keeps the
 //! focus inside and gives it back. A button of `part::button::opens` opens it.
 
 use maud::{Markup, html};
@@ -38,7 +38,7 @@ pub fn dialog_begins(begins: Begins, id: &str, title: &str, content: &Markup) ->
 pub struct Question<'a> {
     /// The id by which a button opens it.
     pub id: &'a str,
-    /// What is asked.
+    /// The question itself, which is the title of the dialog.
     pub title: &'a str,
     /// What follows from it: the price, or what is lost.
     pub text: Markup,

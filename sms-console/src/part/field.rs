@@ -21,7 +21,7 @@ enum Control<'a> {
     Check,
 }
 
-/// A field.
+/// A field of a form: label, control, hint and what is wrong with it.
 #[derive(Debug, Clone)]
 pub struct Field<'a> {
     name: &'a str,
@@ -80,7 +80,7 @@ impl<'a> Field<'a> {
         Self::new(name, label, Control::Input(kind))
     }
 
-    /// A phone number.
+    /// A phone number: phones show the keys for one.
     pub fn tel(name: &'a str, label: impl Into<Cow<'a, str>>) -> Self {
         Self::new(name, label, Control::Input("tel"))
     }
@@ -90,7 +90,7 @@ impl<'a> Field<'a> {
         Self::new(name, label, Control::Input("search"))
     }
 
-    /// What nobody may read over a shoulder.
+    /// A secret, which is hidden while it is typed.
     pub fn password(name: &'a str, label: impl Into<Cow<'a, str>>) -> Self {
         Self::new(name, label, Control::Input("password"))
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use sms_core::Error;
 
-use crate::form::{FieldTroubles, sentence};
+use crate::form::{FieldTroubles, label_of, sentence};
 use crate::part::button::Button;
 use crate::part::notice::in_words;
 
@@ -12,7 +12,7 @@ use crate::part::notice::in_words;
 pub struct FormShell<'a> {
     /// What a screen reader calls it.
     pub label: &'a str,
-    /// Where it goes.
+    /// The address that it is sent to, with POST.
     pub to: &'a str,
     /// The token of the session.
     pub csrf: &'a str,
@@ -46,7 +46,7 @@ pub fn problems(words: &str, troubles: &FieldTroubles, shown: &[&str]) -> Markup
                 @if troubles.besides(shown).next().is_some() {
                     ul {
                         @for (field, words) in troubles.besides(shown) {
-                            li { (field) ": " (words) }
+                            li { (label_of(field)) ": " (words) }
                         }
                     }
                 }

@@ -82,8 +82,8 @@ pub fn tabs(label: &str, items: &[(&str, String, Open)]) -> Markup {
 /// Whether a tab is the one that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
-    /// It is.
+    /// It is the page that is shown.
     Yes,
-    /// It is not.
+    /// It is another page.
     No,
 }

@@ -6,49 +6,49 @@ use maud::{Markup, Render, html};
 /// An icon, by what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Icon {
-    /// Accounts.
+    /// A building: the operator's page of accounts.
     Accounts,
-    /// Back.
+    /// An angle that points left.
     Back,
-    /// Campaigns.
+    /// A megaphone: the page of campaigns.
     Campaigns,
-    /// Compose.
+    /// A pencil on paper: the page to write a message.
     Compose,
-    /// Contacts.
+    /// A person: the page of contacts.
     Contacts,
-    /// Design.
+    /// A star of lines.
     Design,
-    /// Developers.
+    /// Two angle brackets: the page for developers.
     Developers,
-    /// Home.
+    /// A house: the first page.
     Home,
-    /// Inbox.
+    /// A tray: the page of conversations.
     Inbox,
-    /// Keywords.
+    /// A hash sign: the page of keywords.
     Keywords,
-    /// Links.
+    /// Two links of a chain: the page of tracked links.
     Links,
-    /// Lists.
+    /// Lines with dots before them: the page of lists.
     Lists,
-    /// Menu.
+    /// Three lines: opens the navigation on narrow screens.
     Menu,
-    /// Messages.
+    /// A speech bubble: the page of messages.
     Messages,
-    /// Numbers.
+    /// A phone: the operator's page of numbers.
     Numbers,
-    /// Opt-outs.
+    /// A circle with a stroke through it: the page of opt-outs.
     OptOuts,
-    /// Routes.
+    /// Two points and the way between them: the operator's page of routes.
     Routes,
-    /// Sandbox.
+    /// A clock: the operator's page of the sandbox, where time can be moved.
     Sandbox,
-    /// Search.
+    /// A magnifying glass: a field to search with.
     Search,
-    /// Senders.
+    /// A person with a tick: the pages of sender names.
     Senders,
-    /// Templates.
+    /// A page with lines: the page of templates.
     Templates,
-    /// Unrouted.
+    /// An arrow to an exclamation mark: the operator's page of unrouted messages.
     Unrouted,
 }
 

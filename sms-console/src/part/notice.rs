@@ -8,17 +8,17 @@ use crate::format::credits;
 /// The colour of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// Something to know.
+    /// Something to know; nothing has happened.
     Info,
-    /// Something went well.
+    /// What was asked for was done.
     Good,
-    /// Somebody should look.
+    /// Something that people should look at.
     Warn,
-    /// Something failed.
+    /// Something failed; a screen reader says it at once.
     Bad,
 }
 
-/// A notice.
+/// A notice in its place, which can take the focus.
 pub fn notice(tone: Notice, content: &Markup) -> Markup {
     let (class, role) = match tone {
         Notice::Info => ("notice notice-info", "note"),

@@ -4,12 +4,22 @@ use maud::{Markup, html};
 use sms_core::page::{Cursor, PageRequest};
 
 use crate::part::button::link;
+use crate::part::state::empty;
 use crate::visit::Visit;
 
 /// Which page of a list an address asks for. One that no list gave leads to the first page.
 pub fn page_request(visit: &Visit) -> PageRequest {
     let cursor: Option<Cursor> = visit.query("cursor").and_then(|cursor| cursor.parse().ok());
     PageRequest::default().after(cursor)
+}
+
+/// What a search shows that has found nothing so far.
+pub fn nothing_so_far(visit: &Visit, next: Cursor) -> Markup {
+    let text = html! { "There is more to search: go on with “Older”." };
+    html! {
+        (empty("Nothing found so far", &text, None))
+        (pager(visit, Some(next)))
+    }
 }
 
 /// Links to the newest and to older items.

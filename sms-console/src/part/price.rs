@@ -11,7 +11,7 @@ use crate::format::credits;
 /// What is known of a message's price.
 #[derive(Debug, Clone, Copy)]
 pub enum Price<'a> {
-    /// Nobody is chosen or nothing is written.
+    /// There is no recipient or no text.
     NotYet,
     /// What the service says that it costs.
     Quoted(&'a Quote),
@@ -41,7 +41,7 @@ impl<'a> Price<'a> {
     }
 }
 
-/// The price on a card of its own.
+/// The price on a separate card.
 pub fn big_price(price: Credits, mode: Mode) -> Markup {
     html! {
         p.big-price { @if mode.is_test() { "Free: test mode" } @else { (credits(price)) } }

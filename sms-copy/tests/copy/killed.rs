@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sms_conformance::rig::request;
 use sms_conformance::{Rig, ThreadRunner};
 use sms_copy::{Journal, Place, Portable, Portion, Row, Table};
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_store_sqlite::SqliteStore;
 
@@ -118,7 +118,7 @@ impl<'a> Killed<'a> {
 
 #[async_trait]
 impl Portable for Killed<'_> {
-    fn lists(&self) -> &dyn Store {
+    fn lists(&self) -> &dyn Reads {
         self.store.lists()
     }
 

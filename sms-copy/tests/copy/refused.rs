@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_conformance::rig::request;
 use sms_conformance::{Rig, ThreadRunner};
 use sms_copy::{CopyFailed, Journal, Place, Portable, Portion, Row, Side, Table, Value};
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, StoreError};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_store_sqlite::SqliteStore;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -165,7 +165,7 @@ struct Altered<'a> {
 
 #[async_trait]
 impl Portable for Altered<'_> {
-    fn lists(&self) -> &dyn Store {
+    fn lists(&self) -> &dyn Reads {
         self.store.lists()
     }
 

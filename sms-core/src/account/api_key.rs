@@ -7,8 +7,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use super::Mode;
 use crate::ids::{AccountId, ApiKeyId};
+use crate::mode::Mode;
 use crate::random::Random;
 use crate::time::Timestamp;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::field_error::FieldError;
-use crate::idempotency::Fields;
+use crate::idempotency::fingerprint::Fields;
 use crate::setters::setters;
-use crate::text::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
+use crate::text::opt_out_line::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
 
 /// The permitted length of an opt-out line, in characters.
 pub const LINE_CHARACTERS: RangeInclusive<usize> = 1..=160;

@@ -1,4 +1,4 @@
-//! How much of what leaves is an account's, beside the other accounts whose messages wait.
+//! How an account's messages are weighted against those of other accounts while both wait.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct Share(u16);
 pub struct NotAShare;
 
 impl Share {
-    /// The largest share.
+    /// The largest weight. The smallest is 1.
     pub const MAX: u16 = 100;
 
     /// A share of `weight`.
@@ -21,7 +21,7 @@ impl Share {
         if weight >= 1 && weight <= Self::MAX { Ok(Self(weight)) } else { Err(NotAShare) }
     }
 
-    /// The weight.
+    /// The weight, 1 to 100.
     pub fn get(self) -> u16 {
         self.0
     }

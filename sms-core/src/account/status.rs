@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::mode::Mode;
+use crate::mode::Mode;
 use crate::unknown_name::UnknownName;
 
 /// The status of an account.

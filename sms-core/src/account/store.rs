@@ -3,13 +3,15 @@
 use async_trait::async_trait;
 
 use super::api_key::{KeyHash, KeyRecord};
-use super::{Account, AccountChange, Settings};
+use super::settings::Settings;
+use super::{Account, AccountChange};
 use crate::credits::ledger::Entry;
 use crate::idempotency::{Answer, Born, Claim, Once};
 use crate::ids::{AccountId, ApiKeyId};
 use crate::page::{Page, PageRequest};
-use crate::store::StoreError;
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
+use crate::version::Changed;
 
 /// A new account and, if it starts with credits, its opening entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,19 +22,14 @@ pub struct NewAccount {
     pub opening: Option<Entry>,
 }
 
-/// Keeps accounts.
+/// Reads accounts with their settings and balances.
 #[async_trait]
-pub trait AccountStore: Send + Sync {
-    /// Writes a new account and its opening entry.
-    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
-    async fn account_create(
-        &self,
-        new: NewAccount,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Account>, StoreError>;
-
+pub trait ReadsAccounts: Send + Sync {
     /// The account with this id; `None` if there is none.
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
+
+    /// Those of these accounts that exist, in the order of their ids.
+    async fn accounts_among(&self, ids: &[AccountId]) -> Result<Vec<Account>, StoreError>;
 
     /// The settings of an account, for planning its sends; `None` if there is no such account.
     /// Changes that another program made within the last 5 s may be missing; changes made through
@@ -41,6 +38,19 @@ pub trait AccountStore: Send + Sync {
 
     /// A page of all accounts, newest first.
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError>;
+}
+
+/// Keeps accounts with their settings and balances, and API keys by the hash of the key.
+#[async_trait]
+pub trait AccountStore: ReadsAccounts {
+    /// Writes a new account and its opening entry. If the id is taken, that is an
+    /// [`Internal`](StoreError::Internal) error, and nothing is written.
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError>;
 
     /// Applies [`AccountChange::apply`] to the current account, with no other change of it in
     /// between, and returns the account after the change; `None` if there is no such account. Never
@@ -50,12 +60,23 @@ pub trait AccountStore: Send + Sync {
         id: AccountId,
         change: AccountChange,
         at: Timestamp,
-    ) -> Result<Option<Account>, StoreError>;
+    ) -> Result<Option<Account>, CommitError<Changed>>;
+}
+
+/// Reads the records of API keys, which have the hash of the key.
+#[async_trait]
+pub trait ReadsApiKeys: Send + Sync {
+    /// All keys of an account, newest first, including revoked ones.
+    async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
+
+    /// Finds a key by its hash in one step, including revoked keys. Changes that another program
+    /// made within the last 5 s may be missing; changes made through this store value never are.
+    async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
 }
 
 /// Keeps the hashes of API keys.
 #[async_trait]
-pub trait ApiKeyStore: Send + Sync {
+pub trait ApiKeyStore: ReadsApiKeys {
     /// Writes a new key, unless its account does not exist.
     /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore);
     /// what is remembered does not hold the key.
@@ -64,13 +85,6 @@ pub trait ApiKeyStore: Send + Sync {
         key: KeyRecord,
         claim: Option<&Claim>,
     ) -> Result<Once<KeyCreated>, StoreError>;
-
-    /// All keys of an account, newest first, including revoked ones.
-    async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
-
-    /// Finds a key by its hash in one step, including revoked keys. Changes that another program
-    /// made within the last 5 s may be missing; changes made through this store value never are.
-    async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
 
     /// Marks a key as revoked at `at`, unless it is revoked already, and returns it; `None` if the
     /// account has no such key.

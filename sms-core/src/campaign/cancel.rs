@@ -6,9 +6,9 @@
 //! claim a leftover message cancels it, or tidying does.
 
 use super::{Campaign, CampaignStatus};
+use crate::change::{Changed, News, change};
 use crate::ids::{AccountId, CampaignId, Ids, MessageId};
-use crate::message::Message;
-use crate::message::change::{Changed, News, change};
+use crate::message::record::Message;
 use crate::message::status::Trigger;
 use crate::time::Timestamp;
 

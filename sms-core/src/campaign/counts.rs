@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::change::Changed;
 use crate::ids::{AccountId, CampaignId};
-use crate::message::change::Changed;
-use crate::message::{Message, MessageStatus};
+use crate::message::record::Message;
+use crate::message::status::MessageStatus;
 use crate::time::Timestamp;
 
 /// The number of statuses that an outbound message can have.
@@ -95,7 +96,7 @@ impl Counts {
 pub struct CountDelta {
     /// The account that the campaign belongs to.
     pub account: AccountId,
-    /// The campaign.
+    /// The campaign whose messages changed.
     pub campaign: CampaignId,
     /// The change of each count, in the order of [`Counts::STATUSES`].
     pub by: [i64; STATUSES],
@@ -139,8 +140,8 @@ mod tests {
 
     use super::MessageStatus::{Queued, Scheduled, Sending, Sent};
     use super::*;
+    use crate::change::{News, Was, change};
     use crate::ids::CampaignId;
-    use crate::message::change::{News, Was, change};
     use crate::message::status::Trigger;
     use crate::samples::{ids, message, now, seconds};
 
@@ -217,10 +218,10 @@ mod tests {
         /// recount.
         #[test]
         fn counts_are_a_recount_after_any_history(
-            history in proptest::collection::vec((0usize..6, 0usize..6, any::<bool>()), 0..80),
+            history in proptest::collection::vec((0usize..6, 0usize..7, any::<bool>()), 0..80),
         ) {
             let triggers = [Trigger::Claim, Trigger::Leave, Trigger::Fail, Trigger::Deliver,
-                            Trigger::Undeliver, Trigger::Cancel];
+                            Trigger::Undeliver, Trigger::Cancel, Trigger::CallOff];
             let mut messages = vec![text(MessageStatus::Queued); 6];
             let mut counts = Counts::count(&messages);
             let mut settled_at = None;

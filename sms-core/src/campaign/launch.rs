@@ -6,18 +6,22 @@
 //! writes the result. At the end it locks the account and calls [`LaunchPlan::settle`]. A refusal
 //! undoes everything.
 
+use super::counts::Counts;
 use super::quiet_hours::quiet_until;
-use super::{Campaign, Counts, Launch, LinkTotals};
-use crate::account::status::MayNotSend;
-use crate::account::{AccountStatus, Mode, Settings};
-use crate::contact::{Contact, ContactFields};
+use super::{Campaign, Launch, LinkTotals};
+use crate::account::settings::Settings;
+use crate::account::status::{AccountStatus, MayNotSend};
+use crate::contact::fields::ContactFields;
+use crate::contact::saved::Contact;
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
-use crate::dispatch::Lane;
-use crate::error::FieldError;
+use crate::field_error::FieldError;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
+use crate::lane::Lane;
 use crate::link::Link;
-use crate::message::{Message, MessageStatus};
+use crate::message::record::Message;
+use crate::message::status::MessageStatus;
+use crate::mode::Mode;
 use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
 use crate::sending::settle::{
@@ -25,8 +29,9 @@ use crate::sending::settle::{
 };
 use crate::sending::writer::{MessageWriter, NewMessages, Origin, Timing, page_size};
 use crate::setters::setters;
-use crate::store::CommitError;
-use crate::text::{MAX_SINGLE_PARTS, Segments};
+use crate::store_error::CommitError;
+use crate::text::encoding::Segments;
+use crate::text::length::MAX_SINGLE_PARTS;
 use crate::time::Timestamp;
 
 /// How many contacts a page has at most.
@@ -51,7 +56,7 @@ pub struct LaunchOptions {
 /// Whether a launch is delayed until the end of quiet hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuietHoursApplied {
-    /// It is delayed.
+    /// It was requested in quiet hours, and its messages wait until they end.
     Yes,
     /// It is sent at the requested time.
     No,
@@ -132,7 +137,8 @@ pub struct LaunchPlan {
     pub draft: Campaign,
     /// The draft with the options of the launch applied.
     wanted: Campaign,
-    /// Live or test.
+    /// The kind of key that launched it. In test mode nothing is charged and nothing reaches a
+    /// network.
     pub mode: Mode,
     /// The id shared by the messages.
     pub batch: BatchId,
@@ -153,7 +159,7 @@ pub struct LaunchPlan {
 /// The totals of the pages planned so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Messages.
+    /// Messages, one for each contact that receives one.
     pub recipients: u64,
     /// Contacts that receive no message.
     pub rejected: u64,
@@ -167,7 +173,7 @@ pub struct Totals {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is planned has to be written by the store"]
 pub struct Written {
-    /// The messages.
+    /// The messages, in the order of the contacts.
     pub messages: Vec<Message>,
     /// The tracked links in them.
     pub links: Vec<Link>,

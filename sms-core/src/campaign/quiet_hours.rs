@@ -2,7 +2,7 @@
 
 use chrono::{Days, NaiveDate, NaiveTime};
 
-use crate::account::{LocalTime, QuietHours};
+use crate::account::settings::{LocalTime, QuietHours};
 use crate::time::{Timestamp, london};
 
 /// The end of the quiet hours that contain `at`; `None` if `at` is outside quiet hours.

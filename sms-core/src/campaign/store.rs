@@ -8,24 +8,13 @@ use super::{Campaign, CampaignChange, EditRefused};
 use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, CampaignId};
 use crate::page::{Page, PageRequest};
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
+use crate::version::IfVersion;
 
-/// Keeps campaigns.
-///
-/// Every commit that changes messages of a campaign, whatever its command, also writes the deltas
-/// in [`ChangeWrites`](crate::commit::ChangeWrites), so that the counts of a campaign always equal
-/// a recount of its messages.
+/// Reads campaigns with the counts of their messages.
 #[async_trait]
-pub trait CampaignStore: Send + Sync {
-    /// Writes a new draft. Its account has to exist.
-    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
-    async fn campaign_create(
-        &self,
-        draft: Campaign,
-        claim: Option<&Claim>,
-    ) -> Result<Once<Campaign>, StoreError>;
-
+pub trait ReadsCampaigns: Send + Sync {
     /// One campaign; `None` if the account has no such campaign.
     async fn campaign_get(
         &self,
@@ -39,6 +28,29 @@ pub trait CampaignStore: Send + Sync {
         account: AccountId,
         page: PageRequest,
     ) -> Result<Page<Campaign>, StoreError>;
+
+    /// Up to `limit` campaigns cancelled before `before` whose sweep has not finished.
+    async fn campaigns_unswept(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError>;
+}
+
+/// Keeps campaigns.
+///
+/// Every commit that changes messages of a campaign, whatever its command, also writes the deltas
+/// in [`ChangeWrites`](crate::commit::ChangeWrites), so that the counts of a campaign always equal
+/// a recount of its messages.
+#[async_trait]
+pub trait CampaignStore: ReadsCampaigns {
+    /// Writes a new draft. Its account has to exist.
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError>;
 
     /// Applies [`CampaignChange::settle`] to the stored campaign. No other change of it may run in
     /// between.
@@ -55,6 +67,7 @@ pub trait CampaignStore: Send + Sync {
         &self,
         account: AccountId,
         id: CampaignId,
+        if_version: IfVersion,
     ) -> Result<(), CommitError<EditRefused>>;
 
     /// Launches a campaign, whole or not at all: calls [`LaunchPlan::begin`]; plans every contact
@@ -86,15 +99,4 @@ pub trait CampaignStore: Send + Sync {
     /// [`SweepPlan::settle`]: status, timeline and refund in one commit, during which no worker may
     /// claim them.
     async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError>;
-
-    /// Up to `limit` campaigns cancelled before `before` whose sweep has not finished.
-    async fn campaigns_unswept(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError>;
-
-    /// Folds up to `limit` deltas of counts into their campaigns, which changes no count that is
-    /// read. Returns how many; a store that keeps no deltas returns 0.
-    async fn campaign_counts_tidy(&self, limit: usize) -> Result<usize, StoreError>;
 }

@@ -101,11 +101,19 @@ fn a_change_leaves_alone_what_it_does_not_name() {
 }
 
 #[test]
+fn a_launch_is_a_new_version_of_a_campaign_and_what_becomes_of_its_messages_is_none() {
+    let [queued, sent] = [MessageStatus::Queued, MessageStatus::Sent]
+        .map(|status| launched(status, 3, None).version());
+    assert_ne!(queued, draft().version());
+    assert_eq!(queued, sent);
+}
+
+#[test]
 fn only_a_draft_is_editable() {
-    assert_eq!(editable(Some(draft())), Ok(draft()));
-    assert_eq!(editable(None), Err(EditRefused::NoSuchCampaign));
+    assert_eq!(editable(Some(draft()), &IfVersion::Any), Ok(draft()));
+    assert_eq!(editable(None, &IfVersion::Any), Err(EditRefused::NoSuchCampaign));
     let sent = launched(MessageStatus::Sent, 1, None);
-    assert_eq!(editable(Some(sent)), Err(EditRefused::NotDraft));
+    assert_eq!(editable(Some(sent), &IfVersion::Any), Err(EditRefused::NotDraft));
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::campaign::counts::{CountChanges, CountDelta};
+use crate::change::{Changed, Contacted};
 use crate::credits::ledger::Draft;
 use crate::event::{Event, Raised};
 use crate::ids::{AccountId, Ids, MessageId};
-use crate::message::change::{Changed, Contacted};
-use crate::message::{Message, MessageStatus, TimelineEntry};
+use crate::message::record::{Message, TimelineEntry};
+use crate::message::status::MessageStatus;
 use crate::phone::E164;
-use crate::receipt::report::{ReportPlan, ReportVerdict, Reported, SentSegment};
+use crate::receipt::report::{NetworkId, ReportPlan, ReportVerdict, Reported, SentSegment};
 use crate::receipt::{ReceiptPlan, Recorded};
 use crate::statistics::Tally;
 
@@ -125,16 +126,17 @@ impl Changes {
         Recorded::Changed(message)
     }
 
-    /// Settles a report on a segment against its message and all recorded segments, which the store
-    /// found under its lock. The store keeps the report with its segment unless the answer is
-    /// [`Reported::Repeat`].
+    /// Settles a report on the segment under `of` against its message and all recorded segments,
+    /// which the store found under its lock. The store keeps the report with its segment unless the
+    /// answer is [`Reported::Repeat`].
     pub fn report(
         &mut self,
         plan: &mut ReportPlan,
+        of: &NetworkId,
         found: &Message,
         parts: &[SentSegment],
     ) -> Reported {
-        match plan.settle(self.latest(found.id).unwrap_or(found), parts) {
+        match plan.settle(of, self.latest(found.id).unwrap_or(found), parts) {
             ReportVerdict::Repeat => Reported::Repeat,
             ReportVerdict::Keep(_) => Reported::Kept,
             ReportVerdict::Change(_, changed) => {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::event::Raised;
 use crate::ids::{AccountId, CampaignId};
-use crate::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode};
+use crate::link::click::{CampaignClicks, ClickPlan, Clicked};
+use crate::link::{Link, LinkCode};
 
 /// What a commit writes for clicks on links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

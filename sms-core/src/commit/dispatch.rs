@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::change::{ChangeWrites, Changes};
-use crate::dispatch::{
-    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, HeldMessage, NewSender, OutcomePlan,
-    OutcomeRecorded, OutcomeVerdict, QueueEntry, RouteLane, TurnsTaken,
-};
+use crate::change::Changed;
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::outcome::{FollowUp, OutcomePlan, OutcomeRecorded, OutcomeVerdict};
+use crate::dispatch::queue::QueueEntry;
+use crate::dispatch::sender::NewSender;
+use crate::dispatch::turns::TurnsTaken;
+use crate::dispatch::{ClaimFacts, ClaimPlan, ClaimVerdict, Claimed};
 use crate::event::Event;
 use crate::ids::MessageId;
-use crate::message::Message;
-use crate::message::change::Changed;
-use crate::receipt::report::{EarlyReports, SentSegment};
+use crate::lane::RouteLane;
+use crate::message::record::Message;
+use crate::phone::E164;
+use crate::receipt::report::{Beside, EarlyReports, NetworkId, SentSegment};
 
 /// What a commit writes for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,6 +62,7 @@ impl Claim {
     /// Settles one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) {
         let (message, before) = (facts.entry.message, facts.message);
+        let due_at = facts.entry.claimable_at;
         let lane = RouteLane::new(before.route.clone(), facts.entry.lane);
         self.turns.note(lane, facts.entry.account);
         match self.plan.settle(facts) {
@@ -70,7 +75,7 @@ impl Claim {
                     self.changes.note(message.clone(), line);
                 }
                 let message = changed.as_ref().map_or(message, |it| it.message().clone());
-                self.claimed.held.push(HeldMessage { message, entry });
+                self.claimed.held.push(HeldMessage { message, entry, due_at });
                 self.senders.extend(new_sender.map(|sender| *sender));
                 if let Some(changed) = changed {
                     self.change(*changed);
@@ -115,9 +120,12 @@ pub struct OutcomeWrites {
     pub queue: Vec<QueueEntry>,
     /// What simulated networks bring back later.
     pub follow_ups: Vec<FollowUp>,
-    /// Segments that networks accepted, written over early reports and over segments of other
-    /// messages that once had the same ids. Of two with the same id, the later counts.
+    /// Segments that networks accepted, each id once, in the order of the ids. They are written
+    /// over early reports. A segment of another message that once had the same id is kept
+    /// [beside](NetworkId::beside) it, under its recipient, and replaces what is there.
     pub parts: Vec<SentSegment>,
+    /// Early reports, written or removed. None is written over a segment.
+    pub beside: Beside,
     /// What the outcomes change about messages.
     pub changes: ChangeWrites,
 }
@@ -130,7 +138,9 @@ pub struct Outcomes {
     early: EarlyReports,
     queue: BTreeMap<MessageId, QueueEntry>,
     follow_ups: Vec<FollowUp>,
-    parts: Vec<SentSegment>,
+    /// By the network's id, with the recipients.
+    parts: BTreeMap<NetworkId, (SentSegment, E164)>,
+    beside: Beside,
     changes: Changes,
     recorded: Vec<OutcomeRecorded>,
 }
@@ -142,7 +152,8 @@ impl Outcomes {
             early,
             queue: BTreeMap::new(),
             follow_ups: Vec::new(),
-            parts: Vec::new(),
+            parts: BTreeMap::new(),
+            beside: Beside::new(),
             changes: Changes::default(),
             recorded: Vec::new(),
         }
@@ -157,15 +168,25 @@ impl Outcomes {
         });
         let verdict = plan.settle(found, &self.early);
         let recorded = match verdict {
-            OutcomeVerdict::Done { changes, follow_ups, parts } => {
+            OutcomeVerdict::Done { changes, follow_ups, parts, beside } => {
                 self.queue.remove(&plan.message);
-                let status = changes.last().map(|changed| changed.message.status);
+                let last = changes.last().map(|changed| &changed.message);
+                let (status, to) = (last.map(|it| it.status), last.map(|it| it.to));
                 self.changes.add(changes, &plan.ids);
                 self.follow_ups.extend(follow_ups);
                 for part in parts {
                     self.early.remove(&part.id);
-                    self.parts.push(part);
+                    if let Some(to) = to {
+                        self.put(part, to);
+                    }
                 }
+                for (name, early) in &beside {
+                    match early {
+                        Some(early) => drop(self.early.insert(name.clone(), early.clone())),
+                        None => drop(self.early.remove(name)),
+                    }
+                }
+                self.beside.extend(beside);
                 status.map_or(OutcomeRecorded::LeaseLost, OutcomeRecorded::Done)
             }
             OutcomeVerdict::Retry { entry, note } => {
@@ -181,11 +202,22 @@ impl Outcomes {
         self.recorded.push(recorded);
     }
 
+    /// Adds a segment. One of an earlier outcome with the same id moves beside it.
+    fn put(&mut self, part: SentSegment, to: E164) {
+        let id = part.id.clone();
+        let Some((former, its)) = self.parts.insert(id.clone(), (part, to)) else { return };
+        if its != to {
+            let name = id.beside(its);
+            self.parts.insert(name.clone(), (SentSegment { id: name, ..former }, its));
+        }
+    }
+
     /// What the store writes, and what it answers once that is committed, in the order settled.
     pub fn finish(self) -> (OutcomeWrites, Vec<OutcomeRecorded>) {
-        let Self { early: _, queue, follow_ups, parts, changes, recorded } = self;
+        let Self { early: _, queue, follow_ups, parts, beside, changes, recorded } = self;
         let queue = queue.into_values().collect();
-        (OutcomeWrites { queue, follow_ups, parts, changes: changes.finish() }, recorded)
+        let parts = parts.into_values().map(|(part, _)| part).collect();
+        (OutcomeWrites { queue, follow_ups, parts, beside, changes: changes.finish() }, recorded)
     }
 }
 

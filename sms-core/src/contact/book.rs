@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::custom::{CustomFields, FieldUses, NamesInUse};
 use super::input::ContactChange;
-use super::{Contact, Details};
-use crate::error::FieldError;
+use super::saved::{Contact, Details};
+use crate::field_error::FieldError;
 use crate::idempotency::Answer;
 use crate::ids::{AccountId, ContactId, ListId};
 use crate::phone::E164;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion};
 
 /// What a plan needs to know about the address book.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,7 +51,7 @@ pub struct BookChange {
     pub removed: Vec<ContactId>,
     /// Changed contacts, as they are after the change.
     pub updated: Vec<Contact>,
-    /// New contacts.
+    /// New contacts, in full.
     pub created: Vec<Contact>,
     /// A list, and the contacts to put on it that were not on it before.
     pub joined: Option<(ListId, Vec<ContactId>)>,
@@ -85,6 +86,9 @@ pub enum BookRefused {
     /// The contact would break rules after the change; each field error names one.
     #[error("the contact would be invalid after the change")]
     Invalid(Vec<FieldError>),
+    /// The contact has another version than the change was made on.
+    #[error(transparent)]
+    Changed(#[from] Changed),
 }
 
 fn invalid(error: FieldError) -> BookRefused {
@@ -107,7 +111,7 @@ pub trait BookPlan: Send + Sync {
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Self::Answer), BookRefused>;
 }
 
-/// Creates a contact.
+/// A plan to create a contact. It is refused if the account has a contact with the number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatePlan {
     /// The account that the contact will belong to.
@@ -180,7 +184,7 @@ impl KeptContact {
     }
 }
 
-/// Changes a contact.
+/// A plan to change a contact. It is refused if another contact has the new number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdatePlan {
     /// The account that the contact belongs to.
@@ -209,6 +213,7 @@ impl BookPlan for UpdatePlan {
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Contact), BookRefused> {
         let before = facts.contacts.iter().find(|found| found.id == self.id);
         let before = before.ok_or(BookRefused::NoSuchContact)?;
+        self.change.if_version.check(before)?;
         let mut after = self.change.apply(before, self.at).map_err(BookRefused::Invalid)?;
         let holds = |found: &&Contact| found.phone == after.phone && found.id != self.id;
         if let Some(other) = facts.contacts.iter().find(holds) {
@@ -226,12 +231,14 @@ impl BookPlan for UpdatePlan {
 }
 
 /// Removes a contact, also from every list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovePlan {
     /// The account that the contact belongs to.
     pub account: AccountId,
     /// The contact to remove.
     pub id: ContactId,
+    /// The versions that may be removed.
+    pub if_version: IfVersion,
 }
 
 impl BookPlan for RemovePlan {
@@ -248,6 +255,7 @@ impl BookPlan for RemovePlan {
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, ()), BookRefused> {
         let contact = facts.contacts.iter().find(|found| found.id == self.id);
         let contact = contact.ok_or(BookRefused::NoSuchContact)?;
+        self.if_version.check(contact)?;
         let mut change = BookChange { removed: vec![contact.id], ..BookChange::default() };
         change.uses.count(&contact.details.custom, &CustomFields::new());
         Ok((change, ()))
@@ -333,7 +341,8 @@ mod tests {
         let plan = update(ContactChange { custom, ..ContactChange::default() });
         let (change, _) = plan.settle(&facts(vec![before.clone()])).unwrap();
         assert_eq!(uses(&change), [("b", -1), ("c", 1)]);
-        let plan = RemovePlan { account: account_id(), id: before.id };
+        let if_version = IfVersion::Any;
+        let plan = RemovePlan { account: account_id(), id: before.id, if_version };
         let (change, ()) = plan.settle(&facts(vec![before.clone()])).unwrap();
         assert_eq!(
             (uses(&change), &change.removed[..]),

@@ -7,8 +7,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::error::FieldError;
-use crate::text::{LONGEST_CUSTOM, is_blank, is_custom_name};
+use crate::field_error::FieldError;
+use crate::text::blank::is_blank;
+use crate::text::merge::{LONGEST_CUSTOM, is_custom_name};
 
 /// The maximum length of a text value, in characters.
 pub const MAX_VALUE: usize = LONGEST_CUSTOM;
@@ -18,14 +19,24 @@ pub const MAX_FIELDS: usize = 50;
 pub const MAX_NAMES: usize = 1_000;
 
 /// The value of a custom field. It serialises to the JSON value that was given.
+///
+/// Texts, whole numbers, [`Number`]s and truth values convert into it:
+///
+/// ```
+/// use sms_core::contact::CustomValue;
+///
+/// assert_eq!(CustomValue::from("4"), CustomValue::Text("4".to_owned()));
+/// assert_eq!(CustomValue::from(4), CustomValue::Number(4.into()));
+/// assert_eq!(CustomValue::from(true), CustomValue::Boolean(true));
+/// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CustomValue {
     /// A text that is not blank.
     Text(String),
-    /// A JSON number.
+    /// A number, whole or with a fraction.
     Number(Number),
-    /// True or false.
+    /// `true` or `false`, which merge fields show as these words.
     Boolean(bool),
 }
 
@@ -52,6 +63,54 @@ impl CustomValue {
     }
 }
 
+impl From<&str> for CustomValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for CustomValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Number> for CustomValue {
+    fn from(number: Number) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for CustomValue {
+    fn from(number: i32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<i64> for CustomValue {
+    fn from(number: i64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u32> for CustomValue {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u64> for CustomValue {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<bool> for CustomValue {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
 /// The custom fields of a contact, by name.
 pub type CustomFields = BTreeMap<String, CustomValue>;
 
@@ -61,10 +120,10 @@ pub type CustomInput = BTreeMap<String, Option<CustomValue>>;
 /// A change of custom fields.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum CustomPatch {
-    /// Keeps all fields.
+    /// Keeps all fields as they are.
     #[default]
     Keep,
-    /// Removes all fields.
+    /// Removes all custom fields of the contact.
     Clear,
     /// Sets the named fields, removes those given without a value, and keeps the others.
     Merge(CustomInput),

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Contact, Details};
-use crate::text::field_names;
+use super::saved::{Contact, Details};
+use crate::text::merge::field_names;
 
 /// A detail that every account has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// The first name.
+    /// The first name, for `{first_name}` and `{full_name}`.
     FirstName,
-    /// The last name.
+    /// The last name, for `{last_name}` and `{full_name}`.
     LastName,
-    /// The email address.
+    /// The email address, for `{email}`.
     Email,
 }
 

@@ -1,6 +1,6 @@
 //! Which contacts a list query returns.
 
-use super::Contact;
+use super::saved::Contact;
 use crate::ids::ListId;
 use crate::phone::{E164, parse_any};
 use crate::setters::setters;
@@ -27,7 +27,7 @@ setters! { ContactFilter {
 /// What the query parameter `q` searches for.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ContactSearch {
-    /// A complete number.
+    /// A complete number in any common format: finds only the contact that has it.
     Number(E164),
     /// Part of a number, or words that look like one.
     Digits {
@@ -50,7 +50,27 @@ impl std::fmt::Debug for ContactSearch {
     }
 }
 
+impl ContactFilter {
+    /// Whether its search, if it has one, finds this contact.
+    pub fn finds(&self, contact: &Contact) -> bool {
+        self.search.as_ref().is_none_or(|search| search.finds(contact))
+    }
+
+    /// Whether contacts are looked for among others.
+    pub fn looks_through(&self) -> bool {
+        self.search.as_ref().is_some_and(ContactSearch::looks_through)
+    }
+}
+
 impl ContactSearch {
+    /// Whether it has to look through all contacts. A number is looked up.
+    pub fn looks_through(&self) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Digits { .. } | Self::Words(_) => true,
+        }
+    }
+
     /// Reads `q` as a number in any format, otherwise as part of a number, otherwise as words;
     /// `None` if it is blank.
     pub fn parse(q: &str) -> Option<Self> {

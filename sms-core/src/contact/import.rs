@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
 use super::custom::{MAX_FIELDS, NamesInUse, too_many_fields};
 use super::input::{CheckedContact, ContactInput};
-use super::{Contact, Details};
-use crate::error::FieldError;
+use super::saved::{Contact, Details};
+use crate::field_error::FieldError;
 use crate::ids::{AccountId, ContactId, Ids, ListId};
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 use crate::time::Timestamp;
 
-/// The maximum number of rows in an import.
+/// The maximum number of rows in an import of contacts, and in one of opt-outs.
 pub const MAX_ROWS: usize = 20_000;
 
 /// A row as it was read.
@@ -93,7 +93,7 @@ pub enum RowOutcome {
 }
 
 impl RowOutcome {
-    /// Every value.
+    /// Every value, in the order in which the API lists them.
     pub const ALL: [Self; 5] =
         [Self::Created, Self::Updated, Self::Unchanged, Self::Invalid, Self::Duplicate];
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::custom::{too_many_fields, too_many_names};
 use super::import::{ImportRow, Imported, ImportedRow, RowOutcome, told};
-use crate::idempotency::{Answer, Fields};
+use crate::idempotency::Answer;
+use crate::idempotency::fingerprint::Fields;
 use crate::ids::ContactId;
 
 /// The outcomes and the contacts of the rows. Numbers follow from the request, and so do errors,

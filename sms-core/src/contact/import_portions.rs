@@ -72,7 +72,7 @@ impl ImportPortions {
 
     /// Takes in the answer to a portion.
     pub fn answered(&mut self, portion: &Portion, answer: Imported) {
-        // The next portion goes on after the ids that this one used.
+        // The next portion continues after the ids that this one used.
         for _ in 0..answer.count(RowOutcome::Created) {
             let _: ContactId = self.shared.ids.next();
         }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use super::custom::{self, CustomInput, CustomPatch, MAX_FIELDS};
-use super::{Contact, Details};
-use crate::error::FieldError;
+use super::custom::{self, CustomInput, CustomPatch, CustomValue, MAX_FIELDS};
+use super::saved::{Contact, Details};
+use crate::field_error::FieldError;
 use crate::phone::{E164, parse_uk_mobile};
 use crate::setters::setters;
-use crate::text::is_blank;
+use crate::text::blank::is_blank;
 use crate::time::Timestamp;
+use crate::version::IfVersion;
 
 /// The maximum length of a first or last name, in characters.
 pub const MAX_NAME: usize = 100;
@@ -18,6 +19,14 @@ pub const MAX_EMAIL: usize = 254;
 pub const MAX_NOTES: usize = 2_000;
 
 /// A contact as given in a request. A blank text counts as missing.
+///
+/// ```
+/// use sms_core::contact::ContactInput;
+///
+/// let input = ContactInput::new("07700 900123");
+/// let input = input.custom_field("table", "4").custom_field("seats", 2);
+/// assert_eq!(input.custom.len(), 2);
+/// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ContactInput {
@@ -78,17 +87,26 @@ setters! { ContactInput {
     last_name(name: impl Into<String>) = Some(name.into());
     /// Sets the email address.
     email(address: impl Into<String>) = Some(address.into());
-    /// Sets the notes.
+    /// Sets the notes, at most 2,000 characters.
     notes(notes: impl Into<String>) = Some(notes.into());
-    /// Sets the custom fields.
+    /// Sets all custom fields.
     custom(fields: impl Into<CustomInput>) = fields.into();
 } }
+
+impl ContactInput {
+    /// Adds a custom field.
+    #[must_use]
+    pub fn custom_field(mut self, name: impl Into<String>, value: impl Into<CustomValue>) -> Self {
+        self.custom.insert(name.into(), Some(value.into()));
+        self
+    }
+}
 
 /// The number and the details of a [`ContactInput`] that breaks no rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckedContact {
-    /// The number.
+    /// The number, read as a UK mobile.
     pub phone: E164,
     /// What is known about the person.
     pub details: Details,
@@ -99,7 +117,7 @@ pub struct CheckedContact {
 #[derive(Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ContactPatch {
-    /// A new number.
+    /// A new UK mobile number, in any common format.
     pub phone: Option<String>,
     /// A new first name.
     pub first_name: Option<Option<String>>,
@@ -107,10 +125,12 @@ pub struct ContactPatch {
     pub last_name: Option<Option<String>>,
     /// A new email address.
     pub email: Option<Option<String>>,
-    /// New notes.
+    /// New notes, at most 2,000 characters.
     pub notes: Option<Option<String>>,
     /// Changes of custom fields.
     pub custom: CustomPatch,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 /// Shows no personal data.
@@ -123,7 +143,7 @@ impl fmt::Debug for ContactPatch {
 impl ContactPatch {
     /// The change, or every rule that the patch breaks regardless of the contact.
     pub fn checked(self) -> Result<ContactChange, Vec<FieldError>> {
-        let Self { phone, first_name, last_name, email, notes, custom } = self;
+        let Self { phone, first_name, last_name, email, notes, custom, if_version } = self;
         let mut errors = Vec::new();
         let phone = phone.and_then(|phone| check_phone(&phone, &mut errors));
         let texts = [&first_name, &last_name, &email, &notes];
@@ -142,12 +162,13 @@ impl ContactPatch {
             email: given(email),
             notes: given(notes),
             custom,
+            if_version,
         })
     }
 }
 
 setters! { ContactPatch {
-    /// Replaces the number.
+    /// Replaces the number by another UK mobile, in any common format.
     phone(phone: impl Into<String>) = Some(phone.into());
     /// Replaces the first name; `None` removes it.
     first_name(name: Option<&str>) = Some(name.map(str::to_owned));
@@ -157,14 +178,42 @@ setters! { ContactPatch {
     email(address: Option<&str>) = Some(address.map(str::to_owned));
     /// Replaces the notes; `None` removes them.
     notes(notes: Option<&str>) = Some(notes.map(str::to_owned));
-    /// Changes custom fields.
+    /// Changes custom fields, in place of what was said of them before.
     custom(change: CustomPatch) = change;
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
+
+impl ContactPatch {
+    /// Sets this custom field and keeps the others; `None` removes it.
+    ///
+    /// ```
+    /// use sms_core::contact::{ContactPatch, CustomValue};
+    ///
+    /// let moved = ContactPatch::default().custom_field("table", Some("7"));
+    /// let left = ContactPatch::default().custom_field("table", None::<CustomValue>);
+    /// assert_ne!(moved, left);
+    /// ```
+    #[must_use]
+    pub fn custom_field(
+        mut self,
+        name: impl Into<String>,
+        value: Option<impl Into<CustomValue>>,
+    ) -> Self {
+        let mut fields = match self.custom {
+            CustomPatch::Merge(fields) => fields,
+            CustomPatch::Keep | CustomPatch::Clear => CustomInput::new(),
+        };
+        fields.insert(name.into(), value.map(Into::into));
+        self.custom = CustomPatch::Merge(fields);
+        self
+    }
+}
 
 /// A change of a contact whose fields are valid. `None` keeps a value; `Some(None)` clears it.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ContactChange {
-    /// A new number.
+    /// A new UK mobile number.
     pub phone: Option<E164>,
     /// A new first name.
     pub first_name: Option<Option<String>>,
@@ -172,10 +221,12 @@ pub struct ContactChange {
     pub last_name: Option<Option<String>>,
     /// A new email address.
     pub email: Option<Option<String>>,
-    /// New notes.
+    /// New notes, at most 2,000 characters.
     pub notes: Option<Option<String>>,
     /// Changes of custom fields.
     pub custom: CustomPatch,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 /// Shows no personal data.
@@ -192,7 +243,7 @@ impl ContactChange {
     ///
     /// The rule that the contact and the change break together.
     pub fn apply(&self, contact: &Contact, at: Timestamp) -> Result<Contact, Vec<FieldError>> {
-        let Self { phone, first_name, last_name, email, notes, custom } = self;
+        let Self { phone, first_name, last_name, email, notes, custom, if_version: _ } = self;
         let before = contact.details.clone();
         let custom = custom.apply(before.custom);
         if custom.len() > MAX_FIELDS {

@@ -32,7 +32,7 @@ pub enum Cause {
     },
     /// The rent of a number for one period.
     Rent {
-        /// The rented number.
+        /// The number that is rented.
         number: NumberId,
         /// The start of the period, at which its rent fell due. Each period is charged once.
         due_at: Timestamp,
@@ -60,7 +60,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every value.
+    /// Every value. Stores may keep one as its index here: a new value goes to the end.
     pub const ALL: [Self; 5] =
         [Self::Send, Self::Refund, Self::Rent, Self::TopUp, Self::Adjustment];
 

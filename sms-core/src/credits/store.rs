@@ -8,11 +8,23 @@ use super::ledger::Entry;
 use crate::idempotency::{Claim, Once};
 use crate::ids::AccountId;
 use crate::page::{Page, PageRequest};
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
+
+/// Reads the entries of ledgers.
+#[async_trait]
+pub trait ReadsCredits: Send + Sync {
+    /// A page of the account's ledger, newest first in booking order, so that each entry's balance
+    /// follows from the entry before it.
+    async fn ledger_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Entry>, StoreError>;
+}
 
 /// Keeps balances and the ledger.
 #[async_trait]
-pub trait CreditStore: Send + Sync {
+pub trait CreditStore: ReadsCredits {
     /// Books one change.
     ///
     /// No other commit of this account may run between reading the balance and writing the entry
@@ -23,12 +35,4 @@ pub trait CreditStore: Send + Sync {
         plan: AdjustPlan,
         claim: Option<&Claim>,
     ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>>;
-
-    /// A page of the account's ledger, newest first in booking order, so that each entry's balance
-    /// follows from the entry before it.
-    async fn ledger_list(
-        &self,
-        account: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Entry>, StoreError>;
 }

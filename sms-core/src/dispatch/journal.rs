@@ -1,22 +1,23 @@
 //! The journal of hand-overs: what a program knows about claimed messages, written down where the
 //! end of the program does not destroy it.
 //!
-//! A program that is killed takes along what it has not recorded: which messages it had submitted,
-//! and what the network had answered. A [`Journal`] keeps that for the next run of the program,
-//! which records it before it claims anything. An answer in the journal is safe, so a route need
-//! not wait for the store before it submits the next message.
+//! A program that is killed loses what it has not recorded: which messages it had submitted, and
+//! what the network had answered. A [`Journal`] keeps that for the next run of the program, which
+//! records it before it claims anything. An answer in the journal is safe, so a route need not wait
+//! for the store before it submits the next message.
 //!
-//! This module decides what the entries mean ([`Unsettled`]) and how they are spelled
+//! This module decides what the entries mean ([`Unsettled`]) and how they are written
 //! ([`mod@line`]). It writes no files: `FileJournal` of `sms-workers` does. Entries hold ids, lease
 //! tokens, networks' ids and codes, and never a number or a body.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{LeaseToken, OutcomePlan};
+use super::outcome::OutcomePlan;
+use super::queue::LeaseToken;
+use crate::hand_over::HandOver;
 use crate::ids::{Ids, MessageId};
-use crate::message::ErrorCode;
-use crate::route::HandOver;
+use crate::message::error_code::ErrorCode;
 use crate::time::Timestamp;
 
 pub mod line;
@@ -39,7 +40,7 @@ pub trait Journal: Send + Sync + fmt::Debug {
     fn left_over(&self) -> Vec<LeftOver>;
 }
 
-/// A journal did not keep an entry. The program goes on without it.
+/// A journal did not keep an entry. The program continues without it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotKept {
@@ -60,28 +61,28 @@ pub enum Entry {
         lease: LeaseToken,
         /// When they were claimed.
         at: Timestamp,
-        /// The messages.
+        /// All messages of the claim.
         messages: Vec<MessageId>,
     },
     /// Messages are about to be submitted.
     Submitting {
-        /// The messages.
+        /// Those that are about to be submitted.
         messages: Vec<MessageId>,
         /// Their outcome if no answer follows.
         unanswered: IfUnanswered,
     },
     /// The outcome of a hand-over is known. A simulated network's follow-ups are not kept.
     Answered {
-        /// The message.
+        /// The message that was handed over.
         message: MessageId,
-        /// The route's answer.
+        /// What the route returned.
         result: HandOver,
-        /// When it came.
+        /// When the route returned it.
         at: Timestamp,
     },
     /// The store has recorded the outcomes of these messages, or there are none to record.
     Settled {
-        /// The messages.
+        /// Those of which the next run of the program has nothing left to record.
         messages: Vec<MessageId>,
     },
 }
@@ -98,7 +99,7 @@ pub enum IfUnanswered {
 /// A message that an earlier run of the program claimed and did not settle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOver {
-    /// The message.
+    /// The message without a recorded outcome.
     pub message: MessageId,
     /// The lease under which it was claimed.
     pub lease: LeaseToken,
@@ -223,12 +224,13 @@ impl Unsettled {
     }
 
     /// Forgets the messages whose state is in doubt if entries are missing: all but those with an
-    /// answer. Their leases run out, and whoever takes them over says that they may be sent twice.
+    /// answer. Their leases run out, and the claim that takes them over notes that they may be sent
+    /// twice.
     pub fn keep_answered(&mut self) {
         self.0.retain(|_, open| matches!(open.stage, Stage::Answered(..)));
     }
 
-    /// Entries from which the same messages follow, for a journal that starts anew.
+    /// Entries from which the same messages follow, for a journal that is rewritten.
     pub fn entries(&self) -> Vec<Entry> {
         let mut claims: BTreeMap<(LeaseToken, Timestamp), Vec<MessageId>> = BTreeMap::new();
         let mut stages = Vec::new();

@@ -1,19 +1,22 @@
-//! The outcome of a hand-over: what the worker tells, and what that changes.
+//! The outcome of a hand-over: what the worker reports, and what that changes.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::held::HeldMessage;
 use super::queue::{LeaseToken, Left, QueueEntry};
+use crate::change::{Changed, News, change, tidy_detail};
+use crate::hand_over::{Comeback, HandOver, Simulated};
 use crate::ids::{FollowUpId, Ids, MessageId};
-use crate::message::change::{Changed, News, change, tidy_detail};
-use crate::message::status::Trigger;
-use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::{Message, TimelineEntry};
+use crate::message::status::{MessageStatus, Trigger};
 use crate::phone::E164;
 use crate::receipt::report::{
-    self, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentSegment,
+    self, Beside, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentSegment,
 };
-use crate::route::{Comeback, HandOver, RouteName, Simulated};
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
 
 /// Less than the promised 5 s, which leaves a worker time to poll again.
@@ -28,14 +31,14 @@ const RETRIES_TOLD: u32 = 5;
 /// The outcome of one hand-over, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutcomePlan {
-    /// The message.
+    /// The message that was handed over.
     pub message: MessageId,
     /// The lease under which it was handed over.
     pub token: LeaseToken,
     /// When the worker claimed it for this hand-over. No report on a segment submitted by this
     /// hand-over is older.
     pub claimed_at: Timestamp,
-    /// The route's answer.
+    /// What the route answered, or [`HandOver::GivenBack`] if it was not handed over.
     pub result: HandOver,
     /// When the route answered.
     pub at: Timestamp,
@@ -63,6 +66,9 @@ pub enum OutcomeVerdict {
         /// Segments that the network accepted, kept so that its reports find them. They replace
         /// early reports, and segments of other messages that once had the same ids.
         parts: Vec<SentSegment>,
+        /// What becomes of early reports beside the ids: `None` of one that counts for a segment,
+        /// and those for other recipients, which give the ids up to the segments.
+        beside: Beside,
     },
     /// It stays in the queue and is retried.
     Retry {
@@ -78,15 +84,15 @@ pub enum OutcomeVerdict {
 /// Something that a simulated network brings back later for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowUp {
-    /// Its id.
+    /// The id, by which its receipt or reply is recorded only once.
     pub id: FollowUpId,
     /// The message that it is about.
     pub message: MessageId,
     /// The account's number that the message was sent from.
     pub number: E164,
-    /// The recipient.
+    /// The recipient of the message, who sends the reply.
     pub person: E164,
-    /// The simulated route.
+    /// The simulated route that the message was sent through.
     pub route: RouteName,
     /// When it is due.
     pub due_at: Timestamp,
@@ -131,7 +137,8 @@ impl OutcomePlan {
                 News::undelivered(*error, self.at).with_detail(Some(detail.clone()))
             }
             HandOver::GivenBack => {
-                let entry = QueueEntry { claimable_at: self.at, lease: None, ..*entry };
+                let claimable_at = self.old_place();
+                let entry = QueueEntry { claimable_at, lease: None, ..*entry };
                 return OutcomeVerdict::Retry { entry, note: None };
             }
             HandOver::TryLater { detail } => {
@@ -152,14 +159,39 @@ impl OutcomePlan {
             return OutcomeVerdict::LeaseLost;
         };
         let follow_ups = self.follow_ups(message);
-        let parts = self.sent_segments(early);
+        let mut parts = self.sent_segments();
+        let mut beside = Beside::new();
+        for part in &mut parts {
+            if let Some(way) = early.get(&part.id)
+                && let Some(name) = way.makes_way(&part.id, message.to)
+            {
+                beside.insert(name, Some(way.clone()));
+            }
+            let names = iter::once(part.id.clone()).chain(names_beside(&part.id, message));
+            let mut known = names.filter_map(|name| Some((early.get(&name)?, name)));
+            let own =
+                known.find(|(early, _)| early.may_concern(message.to) && self.is_of_this(early));
+            if let Some((report, name)) = own {
+                part.report = Some(report.status);
+                if name.is_beside() {
+                    beside.insert(name, None);
+                }
+            }
+        }
         let mut changes = vec![changed];
         let reports = parts.iter().map(|part| part.report);
         if let Some(status) = report::of_whole(parts.len().max(1), reports) {
             let left = &changes[0].message;
             changes.extend(report::whole_changed(left, status, self.at, &mut self.ids));
         }
-        OutcomeVerdict::Done { changes, follow_ups, parts }
+        OutcomeVerdict::Done { changes, follow_ups, parts, beside }
+    }
+
+    /// When the message was due before the worker took it, so that it goes before what fell due
+    /// later. If that is no longer known, it is the time of the claim, when the message was due.
+    fn old_place(&self) -> Timestamp {
+        let due_at = self.held.as_ref().map_or(self.claimed_at, |held| held.due_at);
+        due_at.min(self.at)
     }
 
     fn follow_ups(&mut self, message: &Message) -> Vec<FollowUp> {
@@ -176,15 +208,15 @@ impl OutcomePlan {
         simulated.iter().map(follow_up).collect()
     }
 
-    /// The segments to keep if the message turns out to be sent, with the reports that arrived for
-    /// them earlier: a store may write them ahead of the verdict.
-    pub fn sent_segments(&self, early: &EarlyReports) -> Vec<SentSegment> {
+    /// The segments to keep if the message turns out to be sent, without reports: a store may write
+    /// them ahead of the verdict.
+    pub fn sent_segments(&self) -> Vec<SentSegment> {
         let ids = self.parts();
         let part = |id: &NetworkId| SentSegment {
             id: id.clone(),
             message: self.message,
             total: ids.len(),
-            report: early.get(id).filter(|early| self.is_of_this(early)).map(|early| early.status),
+            report: None,
             at: self.at,
         };
         ids.iter().map(part).collect()
@@ -209,6 +241,13 @@ impl OutcomePlan {
         let entry = QueueEntry { claimable_at: again_at, attempt, lease: None, ..*entry };
         OutcomeVerdict::Retry { entry, note }
     }
+}
+
+/// The names beside an id under which early reports on this message may wait. A store looks there
+/// if it has something else under the id: a segment of another message, or a report on another
+/// recipient. A report names the recipient, and may name the sender before it.
+pub fn names_beside(id: &NetworkId, message: &Message) -> [NetworkId; 2] {
+    [id.beside(message.to), id.beside(message.from)]
 }
 
 /// How long to wait after hand-over number `attempt` (from 0) was refused for now: 4 s, then twice

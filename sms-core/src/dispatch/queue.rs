@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::lane::Lane;
 use crate::ids::{AccountId, MessageId};
+use crate::lane::Lane;
 use crate::time::Timestamp;
 
 /// How long a claim holds unless it is renewed: 30 s.
@@ -30,16 +30,16 @@ pub struct Lease {
 /// A message's place in the queue. A message leaves the queue when it is no longer claimable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// The message.
+    /// The message that waits.
     pub message: MessageId,
-    /// Its account.
+    /// The account that sends it.
     pub account: AccountId,
     /// The lane that it waits in.
     pub lane: Lane,
     /// When it may be claimed: when it is due, when it is to be retried, or when its lease runs
     /// out.
     pub claimable_at: Timestamp,
-    /// When it expires.
+    /// When it expires: the time at which it was due plus its validity.
     pub expires_at: Timestamp,
     /// How many of its hand-overs have ended in a retry; 0 at first.
     pub attempt: u32,

@@ -1,13 +1,14 @@
-//! The sender of a message, looked at again when the message is claimed: its number may belong to
-//! nobody or to another account by then, its rent may be overdue, and its sender name may have been
-//! rejected.
+//! The sender of a message, checked again when the message is claimed: by then its number may
+//! belong to no account or to another one, its rent may be overdue, and its sender name may have
+//! been rejected.
 
-use crate::account::Mode;
 use crate::ids::{AccountId, MessageId};
-use crate::message::{ErrorCode, Message};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::Message;
+use crate::mode::Mode;
 use crate::number::{Number, sending_number};
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
 
 /// Whether the sender name that a message shows may still be used.
@@ -26,7 +27,7 @@ pub enum NameStanding {
 pub struct NewSender {
     /// The account of the message.
     pub account: AccountId,
-    /// The message.
+    /// The message that gets the other number.
     pub message: MessageId,
     /// The number that it is sent from.
     pub from: E164,

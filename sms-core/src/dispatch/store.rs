@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
-use super::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
-use crate::store::StoreError;
+use super::outcome::{FollowUp, OutcomePlan, OutcomeRecorded};
+use super::queue::LeaseToken;
+use super::{ClaimPlan, Claimed};
+use crate::store_error::StoreError;
 use crate::time::Timestamp;
 
-/// Keeps the queue.
+/// Keeps the queue of messages to submit, the leases on them, and the simulated follow-ups.
 #[async_trait]
 pub trait DispatchStore: Send + Sync {
     /// Claims up to `plan.limit` messages whose `claimable_at` is not after `plan.at`, and settles
@@ -21,11 +23,11 @@ pub trait DispatchStore: Send + Sync {
     /// - Otherwise the claim visits accounts that have messages in the lane, due or not: those with
     ///   an id above [`Turns::after`](super::Turns::after) in order, then the others in order;
     ///   `plan.limit` of them at most. From each it reads up to
-    ///   [`Turns::most`](super::Turns::most) due messages, the longest due first, where `all` adds
-    ///   up the shares of the visited accounts that have some. They are ordered by
-    ///   [`Turns::round`](super::Turns::round), then as visited.
+    ///   [`Turns::most`](super::Turns::most) due messages, in the order of `claimable_at`, then of
+    ///   the message, where `all` adds up the shares of the visited accounts that have some. They
+    ///   are ordered by [`Turns::round`](super::Turns::round), then as visited.
     ///
-    /// The lanes are merged by [`LaneOrder::place`](super::lane::LaneOrder::place), which counts
+    /// The lanes are merged by [`LaneOrder::place`](crate::lane::LaneOrder::place), which counts
     /// each lane of each route from 0, then by `claimable_at`, then by the message. For
     /// [`Wanted::ExpiredOf`](super::Wanted::ExpiredOf), no account takes turns.
     ///
@@ -36,7 +38,8 @@ pub trait DispatchStore: Send + Sync {
     /// [`OutcomePlan::settle`] against the message and its place in the queue as the earlier
     /// outcomes left them, and against the early reports on its segments. The change of each
     /// message is written whole: status, timeline, refund, events, queue and segments together.
-    /// Answers in the order given.
+    /// Answers in the order given. If it fails, some outcomes may be recorded all the same. When
+    /// these are recorded again, the answer is [`OutcomeRecorded::LeaseLost`], and nothing changes.
     async fn dispatch_record(
         &self,
         plans: Vec<OutcomePlan>,
@@ -50,9 +53,6 @@ pub trait DispatchStore: Send + Sync {
         until: Timestamp,
     ) -> Result<usize, StoreError>;
 
-    /// The earliest time at which a message can be claimed; `None` if the queue is empty.
-    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError>;
-
     /// Simulated follow-ups due at `at`, earliest first. Each stays until the receipt or inbound
     /// message that fulfils it is recorded.
     async fn follow_ups_due(
@@ -60,7 +60,4 @@ pub trait DispatchStore: Send + Sync {
         at: Timestamp,
         limit: usize,
     ) -> Result<Vec<FollowUp>, StoreError>;
-
-    /// The earliest time at which a simulated follow-up is due; `None` if there is none.
-    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

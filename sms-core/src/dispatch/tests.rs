@@ -12,12 +12,13 @@ use crate::account::Mode;
 use crate::message::Body;
 use crate::receipt::ReceiptStatus;
 use crate::receipt::report::{EarlyReport, EarlyReports, NetworkId};
-use crate::route::{Comeback, HandOver, Simulated};
+use crate::route::{Comeback, HandOver, Look, Simulated};
 use crate::samples::{
     account_id, ids, message, message_id, millis, now, our_number, person, seconds, shared_number,
     test_message,
 };
 
+mod given_back;
 mod sender;
 mod unanswered;
 
@@ -122,7 +123,7 @@ fn a_claim_weighs_status_then_opt_out_then_suspension_then_validity() {
 }
 
 #[test]
-fn a_message_of_a_cancelled_campaign_is_cancelled_unless_a_worker_claimed_it() {
+fn a_message_of_a_cancelled_campaign_is_cancelled_whatever_else_stands_in_its_way() {
     let entry = entry();
     for status in MessageStatus::ALL {
         let message = message(status);
@@ -131,7 +132,7 @@ fn a_message_of_a_cancelled_campaign_is_cancelled_unless_a_worker_claimed_it() {
         {
             let known = ClaimFacts { account_status, opted_out, ..facts(&message, &entry) };
             let expected = match status {
-                Scheduled | Queued => "cancel".to_owned(),
+                Scheduled | Queued | Sending => "cancel".to_owned(),
                 _ => in_a_word(claim(known)),
             };
             let cancelled = ClaimFacts { campaign_cancelled: true, ..known };
@@ -212,6 +213,7 @@ fn a_route_gets_what_it_needs_to_send_a_message() {
         lane: Lane::Normal,
         attempt: 2,
         expires_at: before.expires_at,
+        look: Look::at(now()),
     };
     assert_eq!(text, expected);
 }
@@ -263,7 +265,7 @@ fn later() -> HandOver {
 
 fn done(result: HandOver, message: &Message) -> (Changed, Vec<FollowUp>) {
     match record(result, Some((message, &held(OURS)))) {
-        OutcomeVerdict::Done { mut changes, follow_ups, parts } => {
+        OutcomeVerdict::Done { mut changes, follow_ups, parts, .. } => {
             assert_eq!((changes.len(), parts), (1, Vec::new()));
             (changes.remove(0), follow_ups)
         }
@@ -297,7 +299,7 @@ fn accepted_segments_are_kept_with_their_early_reports() {
     let plan = outcome(submitted);
     let message = message(Sending);
     let settle = |early: &[(NetworkId, ReceiptStatus)]| {
-        let report = |status| EarlyReport { status, at: now() };
+        let report = |status| EarlyReport { status, at: now(), numbers: Vec::new() };
         let early = early.iter().map(|(id, status)| (id.clone(), report(*status))).collect();
         match plan.clone().settle(Some((&message, &held(OURS))), &early) {
             OutcomeVerdict::Done { changes, parts, .. } => (changes, parts),

@@ -4,7 +4,7 @@
 //! due. When a claim is full, each lane of each route in it becomes *crowded*, and later claims
 //! take from it by turns: so much from each account that has something due. Nothing is stored for
 //! that. A claim visits accounts in the order of their ids and remembers where it stopped, so any
-//! number of servers can claim at once, each going round by itself.
+//! number of servers can claim at once, each in its own rounds.
 //!
 //! An account whose messages wait in a crowded lane is passed over by at most as many claims of one
 //! server as it takes to visit all accounts in that lane, [`ClaimPlan::limit`] at a time.
@@ -13,33 +13,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lane::{Lane, LaneOrder, RouteLane};
-use crate::account::Share;
+use crate::account::share::Share;
 use crate::ids::AccountId;
+use crate::lane::{Lane, LaneOrder, RouteLane};
 
 /// Whose turn it is: what a program remembers from one claim for the next.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turns {
-    /// The lanes that are crowded, and after which account the next claim goes on.
+    /// The crowded lanes, each with the account after which the next claim continues.
     crowded: BTreeMap<RouteLane, AccountId>,
     order: LaneOrder,
 }
 
-/// Before every account.
+/// Sorts before every account, so a round starts after it.
 const FIRST: AccountId = AccountId::from_u128(0);
 
 impl Turns {
-    /// After which account a claim goes on; `None` if it takes what is longest due.
+    /// The account after which a claim continues; `None` if it takes what is longest due.
     pub fn after(&self, lane: &RouteLane) -> Option<AccountId> {
         self.crowded.get(lane).copied()
     }
 
-    /// The lanes whose accounts take turns, each with the account after which a claim goes on.
+    /// The lanes whose accounts take turns, each with the account after which a claim continues.
     pub fn crowded(&self) -> impl Iterator<Item = (&RouteLane, AccountId)> {
         self.crowded.iter().map(|(lane, after)| (lane, *after))
     }
 
-    /// The same, but accounts take turns in this lane, and the next claim goes on after `after`.
+    /// The same, but accounts take turns in this lane, and the next claim continues after `after`.
     #[must_use]
     pub fn going_on_after(mut self, lane: RouteLane, after: AccountId) -> Self {
         self.crowded.insert(lane, after);
@@ -66,13 +66,13 @@ impl Turns {
     /// Where message number `nth` (from 0) of an account stands in a crowded lane: messages leave
     /// by this, and then by account in the order of the visits. So accounts alternate by share.
     pub fn round(nth: usize, share: Share) -> u64 {
-        // A common multiple of no shares in particular; it only has to tell close ones apart.
+        // A common multiple of no shares in particular; it only has to distinguish close ones.
         const UNIT: u64 = 1 << 32;
         nth as u64 * UNIT / u64::from(share.get())
     }
 }
 
-/// Learns from what a claim takes how the next one goes on.
+/// Learns from what a claim takes where the next one continues.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TurnsTaken {
     taken: BTreeMap<RouteLane, BTreeSet<AccountId>>,

@@ -1,7 +1,7 @@
 //! Which of the due messages a claim takes.
 
-use super::lane::RouteLane;
 use super::queue::QueueEntry;
+use crate::lane::RouteLane;
 use crate::time::Timestamp;
 
 /// Which of the due messages a claim takes. Each kind reads only the messages that it takes,

@@ -3,14 +3,16 @@
 use super::Error;
 use crate::campaign::launch::LaunchRefused;
 use crate::campaign::{self, EditRefused};
+use crate::change::cancel::CancelRefused;
 use crate::contact::book::BookRefused;
 use crate::credits::adjust::AdjustRefused;
 use crate::keyword::save::KeywordRefused;
-use crate::message::cancel::CancelRefused;
-use crate::sender_name::{ReviewRefused, SenderNameExists};
+use crate::sender_name::SenderNameExists;
+use crate::sender_name::review::ReviewRefused;
 use crate::sending::settle::SendRefused;
+use crate::version::Changed;
 use crate::webhook::endpoint::EndpointRefused;
-use crate::webhook::replay::ReplayRefused;
+use crate::webhook::replay::plan::ReplayRefused;
 
 impl From<SendRefused> for Error {
     fn from(refused: SendRefused) -> Self {
@@ -49,11 +51,18 @@ impl From<LaunchRefused> for Error {
     }
 }
 
+impl From<Changed> for Error {
+    fn from(Changed(kind): Changed) -> Self {
+        Self::PreconditionFailed(kind)
+    }
+}
+
 impl From<EditRefused> for Error {
     fn from(refused: EditRefused) -> Self {
         match refused {
             EditRefused::NoSuchCampaign => Self::NotFound("campaign"),
             EditRefused::NotDraft => Self::CampaignNotDraft,
+            EditRefused::Changed(changed) => changed.into(),
         }
     }
 }
@@ -96,6 +105,7 @@ impl From<BookRefused> for Error {
             }
             BookRefused::ContactExists(id) => Self::ContactExists(id),
             BookRefused::Invalid(fields) => Self::Invalid(fields),
+            BookRefused::Changed(changed) => changed.into(),
         }
     }
 }
@@ -106,6 +116,7 @@ impl From<KeywordRefused> for Error {
             KeywordRefused::NoSuchKeyword => Self::NotFound("keyword"),
             KeywordRefused::NoSuchList(id) => BookRefused::NoSuchList(id).into(),
             KeywordRefused::KeywordExists => Self::KeywordExists,
+            KeywordRefused::Changed(changed) => changed.into(),
         }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | what it is about: the status that a message entered, an opt-out or a click |
+//! | 1 | what it is about: the status that a message entered, an opt-out, a click or a pause |
 //! | 16 | the event's id |
 //! | 8 | when it happened, in milliseconds |
 //! | 16 | the message's id, if it is about a message |
 //! | 1 and as many as that says | the error code, if the message failed |
-//! | 4 and as many as that says | JSON of an opt-out or a click |
+//! | 4 and as many as that says | JSON of an opt-out, a click or a pause of replies |
 //!
 //! Numbers have their largest byte first.
 
@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::LinkClick;
 use super::kept::{About, Kept};
-use crate::ids::{CampaignId, EventId, LinkId, MessageId};
-use crate::message::{ErrorCode, MessageStatus};
+use super::replies_paused::{PauseReason, RepliesPaused};
+use crate::ids::{CampaignId, EventId, KeywordId, LinkId, MessageId};
+use crate::message::error_code::ErrorCode;
+use crate::message::status::MessageStatus;
 use crate::opt_out::{OptOut, OptOutSource};
 use crate::phone::E164;
 use crate::time::Timestamp;
@@ -31,6 +33,7 @@ const STATUSES: [(u8, MessageStatus); 5] = [
 ];
 const OPT_OUT: u8 = 6;
 const CLICK: u8 = 7;
+const PAUSE: u8 = 8;
 
 #[derive(Serialize, Deserialize)]
 struct OptOutJson {
@@ -52,7 +55,16 @@ struct ClickJson {
     at: i64,
 }
 
-/// Appends an event.
+#[derive(Serialize, Deserialize)]
+struct PauseJson {
+    keyword_id: Option<KeywordId>,
+    keyword: Option<String>,
+    reason: String,
+    limit: u64,
+    until: i64,
+}
+
+/// Appends the bytes of one event, in the layout of this module's table.
 pub(super) fn write(kept: &Kept, to: &mut Vec<u8>) {
     let Kept { id, created_at, about } = kept;
     to.push(tag(about));
@@ -73,6 +85,12 @@ pub(super) fn write(kept: &Kept, to: &mut Vec<u8>) {
             json(&OptOutJson { phone, source, note, at }, to);
         }
         About::Click(click) => json(&click_json(click.clone()), to),
+        About::Pause(RepliesPaused { keyword_id, keyword, reason, limit, paused_until }) => {
+            let reason = reason.as_str().to_owned();
+            let (keyword_id, keyword, limit) = (*keyword_id, keyword.clone(), *limit);
+            let until = paused_until.as_millis();
+            json(&PauseJson { keyword_id, keyword, reason, limit, until }, to);
+        }
     }
 }
 
@@ -115,6 +133,7 @@ fn tag(about: &About) -> u8 {
         }
         About::OptOut(_) => OPT_OUT,
         About::Click(_) => CLICK,
+        About::Pause(_) => PAUSE,
     }
 }
 
@@ -138,6 +157,7 @@ fn event(from: &mut &[u8]) -> Option<Kept> {
     let about = match tag {
         OPT_OUT => About::OptOut(opt_out(from)?),
         CLICK => About::Click(click(from)?),
+        PAUSE => About::Pause(pause(from)?),
         _ => {
             let (_, status) = *STATUSES.iter().find(|(known, _)| *known == tag)?;
             let id = MessageId::from_u128(u128::from_be_bytes(take(from)?));
@@ -173,6 +193,13 @@ fn click(from: &mut &[u8]) -> Option<LinkClick> {
         clicks,
         clicked_at: Timestamp::from_millis(at),
     })
+}
+
+fn pause(from: &mut &[u8]) -> Option<RepliesPaused> {
+    let PauseJson { keyword_id, keyword, reason, limit, until } = from_json(from)?;
+    let reason = PauseReason::ALL.into_iter().find(|known| known.as_str() == reason)?;
+    let paused_until = Timestamp::from_millis(until);
+    Some(RepliesPaused { keyword_id, keyword, reason, limit, paused_until })
 }
 
 fn from_json<'a, T: Deserialize<'a>>(from: &mut &'a [u8]) -> Option<T> {

@@ -4,18 +4,21 @@
 //! would overwrite. [`Kept::event`] makes the event from that and the message as it is now: byte
 //! for byte what webhooks were sent.
 
+use super::replies_paused::RepliesPaused;
 use super::{Event, EventData, EventType, LinkClick};
 use crate::ids::{AccountId, EventId, MessageId};
-use crate::message::{ErrorCode, Message, MessageStatus};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::Message;
+use crate::message::status::MessageStatus;
 use crate::opt_out::OptOut;
 use crate::time::Timestamp;
 
 /// What a row keeps of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its id.
+    /// The event's id, the same in every delivery.
     pub id: EventId,
-    /// When it happened.
+    /// When the event happened, UTC.
     pub created_at: Timestamp,
     /// What it is about.
     pub(super) about: About,
@@ -30,6 +33,8 @@ pub(super) enum About {
     OptOut(OptOut),
     /// A person followed a link.
     Click(LinkClick),
+    /// Automatic replies reached a bound.
+    Pause(RepliesPaused),
 }
 
 impl Kept {
@@ -45,12 +50,13 @@ impl Kept {
             }
             EventData::OptOutCreated(opt_out) => About::OptOut(opt_out.clone()),
             EventData::LinkClicked(click) => About::Click(click.clone()),
+            EventData::RepliesPaused(pause) => About::Pause(pause.clone()),
             EventData::WebhookTest(_) => return None,
         };
         Some(Self { id: event.id, created_at: event.created_at, about })
     }
 
-    /// Its kind.
+    /// The kind of event that [`event`](Self::event) makes.
     pub fn kind(&self) -> EventType {
         match &self.about {
             About::Message { status, .. } => match status {
@@ -62,6 +68,7 @@ impl Kept {
             },
             About::OptOut(_) => EventType::OptOutCreated,
             About::Click(_) => EventType::LinkClicked,
+            About::Pause(_) => EventType::RepliesPaused,
         }
     }
 
@@ -69,7 +76,7 @@ impl Kept {
     pub fn message(&self) -> Option<MessageId> {
         match &self.about {
             About::Message { id, .. } => Some(*id),
-            About::OptOut(_) | About::Click(_) => None,
+            About::OptOut(_) | About::Click(_) | About::Pause(_) => None,
         }
     }
 
@@ -89,6 +96,7 @@ impl Kept {
             }
             About::OptOut(opt_out) => EventData::OptOutCreated(opt_out),
             About::Click(click) => EventData::LinkClicked(click),
+            About::Pause(pause) => EventData::RepliesPaused(pause),
         };
         Some(Event { id, account, created_at, data })
     }
@@ -121,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::message::change::{News, change};
+    use crate::change::{News, change};
     use crate::message::status::Trigger;
     use crate::samples::{account_id, ids, message, seconds};
 
@@ -134,6 +142,7 @@ mod tests {
             Just((Trigger::Undeliver, Some(ErrorCode::AbsentSubscriber))),
             Just((Trigger::Undeliver, Some(ErrorCode::NetworkError))),
             Just((Trigger::Cancel, None)),
+            Just((Trigger::CallOff, None)),
         ]
     }
 

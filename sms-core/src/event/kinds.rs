@@ -22,7 +22,7 @@ impl Kinds {
         Self(bits)
     }
 
-    /// Adds a kind.
+    /// Adds a kind; adding it again changes nothing.
     pub(super) fn insert(&mut self, kind: EventType) {
         self.0 |= bit(kind);
     }
@@ -59,6 +59,7 @@ fn bit(kind: EventType) -> u8 {
         EventType::LinkClicked => 32,
         // It is not raised, and no log has it.
         EventType::WebhookTest => 64,
+        EventType::RepliesPaused => 128,
     }
 }
 
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn kinds_keep_their_bits() {
         let bits = EventType::SUBSCRIBABLE.map(|kind| Kinds::from_iter([kind]).bits());
-        assert_eq!(bits, [1, 2, 4, 8, 16, 32]);
+        assert_eq!(bits, [1, 2, 4, 8, 16, 32, 128]);
         assert!(Kinds::all().meets(Kinds::from_iter([EventType::LinkClicked])));
         assert!(!Kinds::default().meets(Kinds::all()));
         let one = Kinds::from_iter([EventType::LinkClicked]);

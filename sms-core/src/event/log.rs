@@ -16,7 +16,7 @@ pub const KEPT_FOR: std::time::Duration = std::time::Duration::from_hours(30 * 2
 /// An event and its place in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedEvent {
-    /// Its place.
+    /// Where the event is in the log; never changes.
     pub position: Position,
     /// The event, as webhooks are sent it.
     pub event: Event,
@@ -38,8 +38,24 @@ pub struct EventRequest {
     pub kinds: Kinds,
     /// Where the page begins.
     pub from: ReadFrom,
-    /// The most events.
+    /// How many events the page has at most.
     pub limit: Limit,
+}
+
+impl EventRequest {
+    /// The first events of every kind after this position, oldest first, as many as a page has by
+    /// default.
+    ///
+    /// ```
+    /// use sms_core::event::log::{EventRequest, ReadFrom};
+    /// use sms_core::event::position::Position;
+    ///
+    /// let all = EventRequest::after(Position::START);
+    /// assert_eq!(all.from, ReadFrom::After(Position::START));
+    /// ```
+    pub fn after(position: Position) -> Self {
+        Self { kinds: Kinds::all(), from: ReadFrom::After(position), limit: Limit::default() }
+    }
 }
 
 /// A page of the log.
@@ -57,9 +73,9 @@ pub struct EventPage {
 pub struct StoredRow {
     /// The commit that wrote it.
     pub commit: u64,
-    /// See [`EventRow::first`](super::row::EventRow::first).
+    /// The place of its first event: see [`EventRow::first`](super::row::EventRow::first).
     pub first: u32,
-    /// See [`EventRow::events`](super::row::EventRow::events).
+    /// The encoded events: see [`EventRow::events`](super::row::EventRow::events).
     pub events: Vec<u8>,
 }
 
@@ -104,7 +120,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Nothing yet.
+    /// A page that no row has been shown to yet.
     pub fn new(request: EventRequest) -> Self {
         Self { request, found: Vec::new(), last_seen: None }
     }

@@ -22,7 +22,7 @@ pub struct Position {
 pub struct NotAPosition;
 
 impl Position {
-    /// Before every event.
+    /// Before every event: a reading after it starts with the oldest.
     pub const START: Self = Self { commit: 0, place: 0 };
 
     /// After every event of this commit and of those before it.

@@ -7,17 +7,17 @@ use crate::ids::{AccountId, EventId};
 
 /// The most events of a row.
 pub const ROW_EVENTS: u32 = 40;
-/// A row that has so many bytes is full: with the store's own columns it stays below 2,000 bytes,
+/// A row with this many bytes is full: with the store's own columns it stays below 2,000 bytes,
 /// unless a single event is larger.
 const ROW_BYTES: usize = 1_700;
-/// The ids of the events of a row were made within so many milliseconds. So an event is found by
+/// The ids of the events of a row were made within this many milliseconds. So an event is found by
 /// its id among the rows whose last ids are at most this much later.
 pub const ROW_MILLIS: u64 = 10_000;
 
 /// Some events of one account that one commit raised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// The account.
+    /// The account that all events of the row belong to.
     pub account: AccountId,
     /// The place of the first of them among the events that the commit raised for the account.
     pub first: u32,

@@ -8,10 +8,9 @@ use async_trait::async_trait;
 use super::log::{EventPage, EventRequest, LoggedEvent};
 use super::position::Position;
 use crate::ids::{AccountId, EventId};
-use crate::store::StoreError;
-use crate::time::Timestamp;
+use crate::store_error::StoreError;
 
-/// Keeps the event log.
+/// Reads the event log.
 ///
 /// The events of an account have positions that rise in the order of the commits, and in a commit
 /// in the order in which they were raised. A position never changes. **Nothing ever appears before
@@ -19,7 +18,7 @@ use crate::time::Timestamp;
 /// an event with a smaller position that the first did not show. A store whose commits can end in
 /// another order than they began hides what is committed until nothing can come before it.
 #[async_trait]
-pub trait EventStore: Send + Sync {
+pub trait ReadsEvents: Send + Sync {
     /// A page of the account's log.
     async fn event_list(
         &self,
@@ -46,8 +45,4 @@ pub trait EventStore: Send + Sync {
         &self,
         accounts: Vec<(AccountId, Position)>,
     ) -> Result<Vec<AccountId>, StoreError>;
-
-    /// Removes up to `limit` rows whose events were all raised before `before`, the oldest first.
-    /// Returns how many; 0 if there is no more to do.
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

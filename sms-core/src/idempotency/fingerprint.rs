@@ -5,7 +5,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::account::Mode;
+use crate::mode::Mode;
 
 /// A digest of what a request means, 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 
-use super::{Earlier, IdempotencyKey, Owner};
-use crate::store::StoreError;
+use super::key::IdempotencyKey;
+use super::{Earlier, Owner};
+use crate::store_error::StoreError;
 use crate::time::Timestamp;
 
 /// Keeps what is remembered under idempotency keys.
@@ -24,8 +25,4 @@ pub trait IdempotencyStore: Send + Sync {
         key: &IdempotencyKey,
         at: Timestamp,
     ) -> Result<Option<Earlier>, StoreError>;
-
-    /// Removes up to `limit` idempotency keys accepted before `before`, of all owners. Returns how
-    /// many.
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

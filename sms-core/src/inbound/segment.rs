@@ -1,23 +1,35 @@
 //! Long inbound messages. Their segments arrive one by one, in any order and sometimes twice, and
 //! are kept until all have arrived.
 //!
-//! A message is identified by its two numbers, the reference that the sender's phone gave it, and
-//! its number of segments. Phones reuse references, and networks repeat segments. So the segments
-//! of a joined message are remembered for the rest of their day, and a segment that repeats none of
-//! them starts another message.
+//! A segment is matched to its message by its two numbers, the reference that the sender's phone
+//! gave it, its number of segments, and the time. Phones reuse references, some of them at once,
+//! and networks repeat and lose segments. So several messages may have the same [`SegmentKey`]: a
+//! segment repeats one of them, completes one of them, or begins another. What was done with a
+//! message is remembered for a day.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{InboundMessage, InboundPlan, Origin, TakenIn};
 use crate::ids::Ids;
-use crate::message::Body;
+use crate::keyword::reply_limit::ReplyLimits;
+use crate::message::record::Body;
+use crate::originator::Originator;
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
+
+mod text;
+
+pub use text::{Alphabet, MISSING, SegmentText};
 
 /// How long the segments of a message wait for missing ones: 24 hours.
 pub const KEPT_FOR: Duration = Duration::from_hours(24);
+/// How long after the first one to arrive the first segment of a message may come: 5 minutes. One
+/// that comes later begins another message, because phones send a message from its beginning.
+pub const FIRST_WITHIN: Duration = Duration::from_mins(5);
+/// How many messages with the same key a segment may belong to: the newest ones.
+pub const LOOKED_AT: usize = 8;
 
 /// The position of a segment among those of its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,28 +58,28 @@ impl Place {
 /// A segment as a route reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundSegment {
-    /// The sender's number.
-    pub from: E164,
+    /// Who sent the message that the segment is part of.
+    pub from: Originator,
     /// The number of the operator that it was sent to.
     pub to: E164,
     /// The reference that all segments of a message share.
     pub reference: u16,
     /// Its position in the message.
     pub place: Place,
-    /// Its text.
-    pub body: Body,
+    /// Its text, which may begin or end within a character.
+    pub text: SegmentText,
     /// The route that received it.
     pub route: RouteName,
-    /// When it arrived.
+    /// When the route received it.
     pub received_at: Timestamp,
 }
 
-/// The identity of a message that arrives in segments.
+/// What the segments of a message have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentKey {
     /// The number of the operator that it is sent to.
     pub to: E164,
-    /// The sender's number.
+    /// The [number](Originator::number) of the sender.
     pub from: E164,
     /// The reference that its segments share.
     pub reference: u16,
@@ -87,10 +99,14 @@ pub enum Gathering {
 /// The segments of a message that have arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gathered {
+    /// Its place among the kept messages with the same key, in the order in which they began.
+    pub nth: u32,
+    /// Who sends it, as the first segment said.
+    pub from: Originator,
     /// Whether all segments have arrived.
     pub state: Gathering,
     /// The text of each segment, by its position.
-    pub parts: BTreeMap<u8, Body>,
+    pub parts: BTreeMap<u8, SegmentText>,
     /// The route that received the first segment.
     pub route: RouteName,
     /// When the first segment arrived.
@@ -100,19 +116,28 @@ pub struct Gathered {
 impl Gathered {
     /// The segments that have arrived, joined in order.
     fn text(&self, key: SegmentKey) -> InboundMessage {
-        let words: String = self.parts.values().map(Body::as_str).collect();
-        let SegmentKey { to, from, .. } = key;
-        InboundMessage { from, to, body: Body::new(words), route: self.route.clone() }
+        let SegmentKey { to, total, .. } = key;
+        let body = Body::new(text::join(&self.parts, total));
+        InboundMessage { from: self.from.clone(), to, body, route: self.route.clone() }
+    }
+
+    /// Whether a segment that it lacks may be the missing one.
+    fn waits_for(&self, part: &InboundSegment) -> bool {
+        let is_late =
+            part.place.number == 1 && part.received_at.since(self.first_at) > FIRST_WITHIN;
+        self.state == Gathering::Waiting && !is_late
     }
 }
 
 /// A plan to keep one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentPlan {
-    /// The segment, without U+0000 in its text.
+    /// The segment to keep.
     pub part: InboundSegment,
     /// How long a message that answers the joined message may wait for its route.
     pub validity: Duration,
+    /// How many messages keywords may send in answer.
+    pub reply_limits: ReplyLimits,
     /// When the joined message would be recorded.
     pub at: Timestamp,
     /// Ids for recording the joined message.
@@ -125,55 +150,61 @@ pub struct SegmentPlan {
 pub enum SegmentVerdict {
     /// Nothing, because the segment arrived before.
     Repeat,
-    /// Stores this in place of what it kept of the message.
+    /// Stores this in place of what it kept under the key and [`Gathered::nth`].
     Keep(Gathered),
     /// Stores this, and records the joined message.
     Join(Gathered, Box<InboundPlan>),
 }
 
 impl SegmentPlan {
-    /// A plan to keep a segment.
-    pub fn new(mut part: InboundSegment, validity: Duration, at: Timestamp, ids: Ids) -> Self {
-        if part.body.as_str().contains('\0') {
-            part.body = Body::new(part.body.as_str().replace('\0', ""));
-        }
-        Self { part, validity, at, ids }
+    /// A plan to keep a segment, with the default limits on replies.
+    pub fn new(part: InboundSegment, validity: Duration, at: Timestamp, ids: Ids) -> Self {
+        Self { part, validity, reply_limits: ReplyLimits::default(), at, ids }
     }
 
-    /// The identity of its message.
+    /// What the segments of its message have in common.
     pub fn key(&self) -> SegmentKey {
-        let InboundSegment { from, to, reference, place, .. } = self.part;
-        SegmentKey { to, from, reference, total: place.total }
+        let InboundSegment { ref from, to, reference, place, .. } = self.part;
+        SegmentKey { to, from: from.number(), reference, total: place.total }
     }
 
-    /// The verdict on the segment, given what was kept of its message.
-    pub fn settle(self, kept: Option<Gathered>) -> SegmentVerdict {
+    /// The verdict on the segment, given the [newest](LOOKED_AT) messages kept with its key, in any
+    /// order.
+    ///
+    /// The newest message that has the segment, or waits for it, is the one that it belongs to.
+    /// Without such a message, it begins one.
+    pub fn settle(self, mut kept: Vec<Gathered>) -> SegmentVerdict {
         let (key, number) = (self.key(), self.part.place.number);
-        let Self { part, validity, at, ids } = self;
-        let mut gathered = match kept {
-            Some(kept) if kept.state == Gathering::Waiting => {
-                if kept.parts.contains_key(&number) {
-                    return SegmentVerdict::Repeat;
+        let Self { part, validity, reply_limits, at, ids } = self;
+        kept.sort_by_key(|gathered| std::cmp::Reverse(gathered.nth));
+        let next = kept.first().map_or(0, |newest| newest.nth.saturating_add(1));
+        let mut begun = None;
+        for gathered in kept {
+            match gathered.parts.get(&number) {
+                Some(known) if *known == part.text => return SegmentVerdict::Repeat,
+                None if gathered.waits_for(&part) => {
+                    begun = Some(gathered);
+                    break;
                 }
-                kept
+                Some(_) | None => {}
             }
-            Some(kept) if kept.parts.get(&number) == Some(&part.body) => {
-                return SegmentVerdict::Repeat;
-            }
-            _ => Gathered {
-                state: Gathering::Waiting,
-                parts: BTreeMap::new(),
-                route: part.route,
-                first_at: part.received_at,
-            },
-        };
-        gathered.parts.insert(number, part.body);
+        }
+        let mut gathered = begun.unwrap_or_else(|| Gathered {
+            nth: next,
+            from: part.from,
+            state: Gathering::Waiting,
+            parts: BTreeMap::new(),
+            route: part.route,
+            first_at: part.received_at,
+        });
+        gathered.parts.insert(number, part.text);
         if gathered.parts.len() < usize::from(key.total) {
             return SegmentVerdict::Keep(gathered);
         }
         gathered.state = Gathering::Joined;
         let plan = InboundPlan::new(gathered.text(key), Origin::Network, at, ids);
-        SegmentVerdict::Join(gathered, Box::new(InboundPlan { validity, ..plan }))
+        let plan = InboundPlan { validity, reply_limits, ..plan };
+        SegmentVerdict::Join(gathered, Box::new(plan))
     }
 }
 
@@ -197,6 +228,8 @@ pub struct GiveUpPlan {
     pub before: Timestamp,
     /// How long a message that answers it may wait for its route.
     pub validity: Duration,
+    /// How many messages keywords may send in answer.
+    pub reply_limits: ReplyLimits,
     /// The time of the call.
     pub at: Timestamp,
     /// Ids for recording the segments that arrived.
@@ -204,12 +237,15 @@ pub struct GiveUpPlan {
 }
 
 impl GiveUpPlan {
-    /// The message to record from the segments that arrived; `None` if they were recorded before.
+    /// The message to record from the segments that arrived, marked as incomplete; `None` if they
+    /// were recorded before.
     pub fn settle(self, key: SegmentKey, kept: &Gathered) -> Option<InboundPlan> {
-        let Self { before: _, validity, at, ids } = self;
+        let Self { before: _, validity, reply_limits, at, ids } = self;
         (kept.state == Gathering::Waiting).then(|| {
             let plan = InboundPlan::new(kept.text(key), Origin::Network, at, ids);
-            InboundPlan { validity, ..plan }
+            let (arrived, total) = (kept.parts.len(), key.total);
+            let note = format!("Incomplete: {arrived} of its {total} segments arrived in a day.");
+            InboundPlan { validity, reply_limits, note: Some(note), ..plan }
         })
     }
 }
@@ -227,125 +263,4 @@ pub enum GaveUp {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::dispatch::VALIDITY;
-    use crate::samples::{ids, millis, now, our_number, person};
-
-    fn part(number: u8, total: u8, words: &str) -> SegmentPlan {
-        let part = InboundSegment {
-            from: person(),
-            to: our_number(),
-            reference: 7,
-            place: Place::new(number, total).unwrap(),
-            body: Body::new(words),
-            route: RouteName::new("smpp"),
-            received_at: millis(i64::from(number)),
-        };
-        SegmentPlan::new(part, VALIDITY, now(), ids())
-    }
-
-    #[test]
-    fn a_place_has_its_number_and_the_total() {
-        let place = Place::new(2, 3).unwrap();
-        assert_eq!((place.number(), place.total()), (2, 3));
-        assert!(Place::new(3, 3).is_some());
-        assert_eq!([(0, 3), (4, 3), (0, 0)].map(|(n, of)| Place::new(n, of)), [None; 3]);
-    }
-
-    /// What is kept after these segments, and the messages that they formed.
-    fn gather<'a>(
-        parts: impl IntoIterator<Item = (u8, u8, &'a str)>,
-    ) -> (Option<Gathered>, Vec<String>) {
-        let (mut kept, mut joined) = (None, Vec::new());
-        for (number, total, words) in parts {
-            match part(number, total, words).settle(kept.clone()) {
-                SegmentVerdict::Repeat => {}
-                SegmentVerdict::Keep(gathered) => kept = Some(gathered),
-                SegmentVerdict::Join(gathered, plan) => {
-                    kept = Some(gathered);
-                    joined.push(plan.text.body.as_str().to_owned());
-                }
-            }
-        }
-        (kept, joined)
-    }
-
-    #[test]
-    fn a_place_is_from_1_to_the_number_of_segments() {
-        for (number, total, is_place) in
-            [(0, 0, false), (0, 2, false), (1, 1, true), (2, 2, true), (3, 2, false)]
-        {
-            assert_eq!(Place::new(number, total).is_some(), is_place, "{number} of {total}");
-        }
-    }
-
-    #[test]
-    fn segments_wait_until_all_have_arrived_and_repeats_change_nothing() {
-        let (kept, joined) = gather([(2, 3, "b"), (2, 3, "x"), (3, 3, "c")]);
-        let kept = kept.unwrap();
-        assert_eq!(
-            (kept.state, kept.parts.len(), kept.first_at),
-            (Gathering::Waiting, 2, millis(2))
-        );
-        assert_eq!(joined, [""; 0]);
-        let (kept, joined) = gather([(2, 3, "b"), (3, 3, "c"), (1, 3, "a")]);
-        assert_eq!(kept.map(|kept| kept.state), Some(Gathering::Joined));
-        assert_eq!(joined, ["abc"]);
-    }
-
-    #[test]
-    fn repeats_of_a_joined_message_are_ignored_and_a_new_message_with_its_reference_is_not() {
-        let whole = [(1, 2, "a"), (2, 2, "b")];
-        let repeated = whole.into_iter().chain([(2, 2, "b"), (1, 2, "a")]);
-        assert_eq!(gather(repeated).1, ["ab"]);
-        let another = whole.into_iter().chain([(2, 2, "d"), (1, 2, "c")]);
-        assert_eq!(gather(another).1, ["ab", "cd"]);
-    }
-
-    #[test]
-    fn the_segments_of_a_message_that_is_given_up_are_recorded_in_order() {
-        let plan = GiveUpPlan { before: now(), validity: VALIDITY, at: now(), ids: ids() };
-        let key = part(1, 3, "").key();
-        let (kept, _) = gather([(3, 3, "c"), (1, 3, "a")]);
-        let taken = plan.clone().settle(key, &kept.unwrap()).unwrap();
-        assert_eq!((taken.text.body.as_str(), taken.at), ("ac", now()));
-        assert_eq!((taken.text.from, taken.text.to), (person(), our_number()));
-        let (kept, _) = gather([(1, 1, "a")]);
-        assert_eq!(plan.settle(key, &kept.unwrap()), None);
-    }
-
-    #[test]
-    fn the_answer_to_a_message_in_segments_has_the_configured_validity() {
-        let validity = VALIDITY / 2;
-        let plan = SegmentPlan { validity, ..part(1, 1, "a") };
-        let key = plan.key();
-        let SegmentVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is joined") };
-        assert_eq!(plan.validity, validity);
-        let waiting = Gathered { state: Gathering::Waiting, ..whole };
-        let plan = GiveUpPlan { before: now(), validity, at: now(), ids: ids() };
-        assert_eq!(plan.settle(key, &waiting).unwrap().validity, validity);
-    }
-
-    #[test]
-    fn no_part_holds_the_character_u_0000() {
-        assert_eq!(part(1, 2, "a\0b").part.body.as_str(), "ab");
-    }
-
-    proptest! {
-        #[test]
-        fn any_order_with_any_repeats_records_the_message_once(
-            words in prop::collection::vec("[a-zд👋]{1,5}", 1..12),
-            order in prop::collection::vec(any::<prop::sample::Index>(), 0..30),
-        ) {
-            let total = u8::try_from(words.len()).unwrap();
-            let numbered: Vec<(u8, u8, &str)> =
-                (1..=total).map(|n| (n, total, words[usize::from(n) - 1].as_str())).collect();
-            let some = order.iter().map(|index| *index.get(&numbered));
-            let (_, joined) = gather(some.chain(numbered.clone()).chain(numbered.clone()));
-            prop_assert_eq!(joined, [words.concat()]);
-        }
-    }
-}
+mod tests;

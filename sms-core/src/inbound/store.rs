@@ -6,12 +6,19 @@ use super::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 use super::{InboundPlan, TakenIn, Unrouted};
 use crate::idempotency::{Claim, Once};
 use crate::page::{Page, PageRequest};
-use crate::store::StoreError;
-use crate::time::Timestamp;
+use crate::store_error::StoreError;
 
-/// Records inbound messages.
+/// Reads inbound messages that belong to no account.
 #[async_trait]
-pub trait InboundStore: Send + Sync {
+pub trait ReadsInbound: Send + Sync {
+    /// A page of the messages that belong to no account, newest first.
+    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+}
+
+/// Records inbound messages, keeps the segments of long ones until all have arrived, and keeps for
+/// the operator what belongs to no account.
+#[async_trait]
+pub trait InboundStore: ReadsInbound {
     /// Records one message with all its effects in one commit: finds its owner by
     /// [`InboundPlan::owner`], then writes the result of [`InboundPlan::settle`], or keeps the
     /// message as unrouted. The follow-up of an [`Origin::Answer`](super::Origin::Answer) is
@@ -38,15 +45,4 @@ pub trait InboundStore: Send + Sync {
     /// Gives up on the oldest message whose first segment arrived before [`GiveUpPlan::before`], as
     /// [`GiveUpPlan::settle`] decides. The segments that arrived are recorded in the same commit.
     async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
-
-    /// Removes up to `limit` records of who last sent a message to whom, from before `before`.
-    /// Returns how many.
-    async fn last_contacted_tidy(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<usize, StoreError>;
-
-    /// A page of the messages that belong to no account, newest first.
-    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
 }

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::contact::book::BookFacts;
 use crate::keyword::reply::Sender;
+use crate::keyword::reply_limit::RecentReplies;
 use crate::samples::{account_id, contact, ids, message_id, millis, now, our_number, person};
 use crate::statistics::{Count, Counted};
 
@@ -15,7 +16,7 @@ fn answer() -> Origin {
 
 fn plan_from(origin: Origin, body: &str) -> InboundPlan {
     let text = InboundMessage {
-        from: person(),
+        from: person().into(),
         to: our_number(),
         body: Body::new(body),
         route: RouteName::new("simulator"),
@@ -108,7 +109,7 @@ fn a_message_of_no_account_is_kept_whole_for_the_operator() {
     let plan = plan("Grüße 👋");
     let expected = Unrouted {
         id: plan.id,
-        from: person(),
+        from: person().into(),
         to: our_number(),
         body: Body::new("Grüße 👋"),
         encoding: Encoding::Ucs2,
@@ -262,6 +263,9 @@ fn matching(word: &str) -> InboundFacts {
         route: None,
         sender: Sender::Person,
         replied: Vec::new(),
+        balance: Credits::new(100).unwrap(),
+        account_replies: RecentReplies::default(),
+        keyword_replies: RecentReplies::default(),
     };
     InboundFacts { matched: Some(Box::new(matched)), ..facts() }
 }
@@ -282,11 +286,68 @@ fn a_keyword_makes_the_sender_a_contact_that_the_message_and_its_event_name() {
 }
 
 #[test]
+fn a_pause_of_replies_is_told_after_the_message() {
+    let facts = matching("pizza");
+    let poor = MatchFacts { balance: Credits::ZERO, ..*facts.matched.unwrap() };
+    let facts = InboundFacts { matched: Some(Box::new(poor)), ..self::facts() };
+    let verdict = plan("pizza").settle(facts);
+    assert_eq!(kinds(&verdict), ["message.received", "replies.paused"]);
+    let matched = verdict.matched.unwrap();
+    assert!(matched.reply.is_none() && matched.paused.is_some());
+}
+
+#[test]
 fn revoke_and_remove_are_keywords_where_the_account_has_them_and_stop_never_is() {
     for (body, is_match) in [("Revoke", true), ("remove me", true), ("STOP", false)] {
         let verdict = plan(body).settle(matching(&body[..4]));
         assert_eq!(verdict.matched.is_some(), is_match, "{body}");
         assert_eq!(matches!(verdict.opt_out, OptOutChange::Add(_)), !is_match, "{body}");
+    }
+}
+
+/// A plan for a message from a short code or a name.
+fn plan_of(name: &str, body: &str) -> InboundPlan {
+    let from = Originator::parse(name).unwrap();
+    assert_eq!(from.name(), Some(name));
+    let text = InboundMessage { from, ..plan(body).text };
+    InboundPlan::new(text, Origin::Network, now(), ids())
+}
+
+#[test]
+fn a_message_from_a_short_code_or_a_name_is_kept_and_does_nothing_else() {
+    for name in ["60123", "ACME"] {
+        for body in ["STOP", "START", "pizza", "HELP", "Your code is 1234"] {
+            for opted_out in [false, true] {
+                let mut plan = plan_of(name, body);
+                assert_eq!(plan.word(), None, "{body}");
+                // Not even what a store should not have found counts.
+                let facts = InboundFacts {
+                    opted_out,
+                    contact: Some(contact()),
+                    ..matching(if body == "pizza" { "pizza" } else { "other" })
+                };
+                let verdict = plan.settle(facts);
+                assert_eq!(kinds(&verdict), ["message.received"], "{name} {body}");
+                assert_eq!(verdict.opt_out, OptOutChange::Keep, "{name} {body}");
+                assert!(verdict.matched.is_none() && verdict.message.contact_id.is_none());
+                assert_eq!(verdict.message.originator().to_string(), name);
+                assert_eq!(verdict.conversation, plan.text.from.number());
+                let counted: Vec<_> = verdict.tally.counts().collect();
+                assert_eq!(counted[0].counted, Counted::Received);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_belongs_to_the_account_of_a_dedicated_number_and_to_nobody_on_a_shared_one() {
+    let holders = [(Some(Holder::Dedicated(account_id())), true), (Some(Holder::Shared), false)];
+    for (holder, is_routed) in holders {
+        // No message is ever sent to a name.
+        let facts = RoutingFacts { holder, released: None, last_contacted: None, answered: None };
+        let plan = plan_of("ACME", "Hello");
+        assert_eq!(plan.owner(facts).is_some(), is_routed, "{holder:?}");
+        assert_eq!(plan.unrouted().from.to_string(), "ACME");
     }
 }
 

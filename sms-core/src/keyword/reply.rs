@@ -3,20 +3,25 @@
 //!
 //! Another machine may answer the reply, and that answer may match again. To prevent loops, an
 //! account sends at most [`MOST_REPLIES`] automatic replies to one number in any hour, and none to
-//! the operator's own numbers.
+//! the operator's own numbers. [`reply_limit`](super::reply_limit) bounds the replies to all
+//! numbers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Keyword;
-use crate::account::{Mode, Settings};
+use super::reply_limit::{Ask, RecentReplies, ReplyCount, ReplyLimits, Verdict};
+use crate::account::settings::Settings;
 use crate::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, CreatePlan};
-use crate::contact::{Contact, Details};
+use crate::contact::saved::{Contact, Details};
+use crate::credits::Credits;
+use crate::event::replies_paused::RepliesPaused;
 use crate::ids::Ids;
 use crate::link::LinkBase;
 use crate::list::join::JoinPlan;
+use crate::mode::Mode;
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::sending::facts::{Codes, PlanFacts, Shortening};
 use crate::sending::plan::{SendPlan, plan};
 use crate::sending::recipients::Recipients;
@@ -53,6 +58,12 @@ pub struct MatchFacts {
     pub sender: Sender,
     /// When the account last replied automatically to this number.
     pub replied: Vec<Timestamp>,
+    /// The account's balance before the reply is charged for.
+    pub balance: Credits,
+    /// The automatic replies of the account.
+    pub account_replies: RecentReplies,
+    /// The automatic replies of this keyword.
+    pub keyword_replies: RecentReplies,
 }
 
 /// What a match needs to know about the address book.
@@ -71,9 +82,11 @@ pub struct Matched {
     pub book: BookChange,
     /// The automatic reply; `None` if none is sent.
     pub reply: Option<Reply>,
+    /// To store if replies pause from now on.
+    pub paused: Option<ReplyCount>,
 }
 
-/// An automatic reply.
+/// An automatic reply, which is a send like any other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The send, settled like any other in the same commit, after everything else about the message
@@ -82,6 +95,8 @@ pub struct Reply {
     /// To store for the number once the send is accepted; becomes [`MatchFacts::replied`] of the
     /// next match.
     pub replied: Vec<Timestamp>,
+    /// To store once the send is accepted; empty for a test message, which does not count.
+    pub counts: Vec<ReplyCount>,
 }
 
 /// The inbound message that matched.
@@ -92,25 +107,68 @@ pub(crate) struct Occasion<'a> {
     pub mode: Mode,
     pub opted_out: bool,
     pub validity: Duration,
+    pub limits: &'a ReplyLimits,
     pub at: Timestamp,
 }
 
-/// What a match triggers, and the sender as a contact. Only UK mobile numbers become contacts and
+/// What a match triggers.
+pub(crate) struct Triggered {
+    /// What a store writes.
+    pub matched: Matched,
+    /// The sender as a contact.
+    pub contact: Option<Contact>,
+    /// The event for the account, if replies pause from now on.
+    pub paused: Option<RepliesPaused>,
+}
+
+/// What a match triggers. Only UK mobile numbers become contacts and
 /// get replies, because only they can be texted.
-pub(crate) fn settle(
-    occasion: &Occasion<'_>,
-    facts: &MatchFacts,
-    ids: &mut Ids,
-) -> (Matched, Option<Contact>) {
+pub(crate) fn settle(occasion: &Occasion<'_>, facts: &MatchFacts, ids: &mut Ids) -> Triggered {
     let keyword = facts.keyword.clone().matched(occasion.at);
     let known = facts.book.contacts.iter().find(|known| known.phone == occasion.from).cloned();
     if !occasion.from.is_uk_mobile() {
-        return (Matched { keyword, book: BookChange::default(), reply: None }, known);
+        let matched = Matched { keyword, book: BookChange::default(), reply: None, paused: None };
+        return Triggered { matched, contact: known, paused: None };
     }
     let book = welcome(occasion, facts, ids);
     let contact = known.or_else(|| book.created.first().cloned());
     let reply = contact.clone().and_then(|contact| answer(occasion, facts, contact, ids));
-    (Matched { keyword, book, reply }, contact)
+    let (reply, paused, told) = match reply.map(|reply| within_limits(occasion, facts, reply)) {
+        None => (None, None, None),
+        Some(Ok(reply)) => (Some(reply), None, None),
+        Some(Err(pause)) => {
+            let (paused, told) = pause.map(|begun| *begun).unzip();
+            (None, paused, told)
+        }
+    };
+    Triggered { matched: Matched { keyword, book, reply, paused }, contact, paused: told }
+}
+
+/// The reply with the counts that it changes; else the pause that begins with it, if none was
+/// under way.
+fn within_limits(
+    occasion: &Occasion<'_>,
+    facts: &MatchFacts,
+    reply: Reply,
+) -> Result<Reply, Option<Box<(ReplyCount, RepliesPaused)>>> {
+    // Test messages are free, and have a limit of their own.
+    if occasion.mode.is_test() {
+        return Ok(reply);
+    }
+    let ask = Ask {
+        limits: occasion.limits,
+        keyword: (facts.keyword.id, facts.keyword.word.as_str()),
+        account_replies: &facts.account_replies,
+        keyword_replies: &facts.keyword_replies,
+        balance: facts.balance,
+        cost: reply.send.charge,
+        at: occasion.at,
+    };
+    match ask.verdict() {
+        Verdict::Send(counts) => Ok(Reply { counts: counts.into(), ..reply }),
+        Verdict::Pause(count, told) => Err(Some(Box::new((count, told)))),
+        Verdict::Silent => Err(None),
+    }
 }
 
 /// Makes the sender a contact, on the keyword's list if it has one.
@@ -169,7 +227,7 @@ fn answer(
     };
     let send = plan(&request, recipients, plan_facts, ids);
     // No message: with its fields filled, the reply is too long or blank.
-    (!send.messages.is_empty()).then_some(Reply { send, replied })
+    (!send.messages.is_empty()).then_some(Reply { send, replied, counts: Vec::new() })
 }
 
 /// The replies of the last hour and one more at `at`; `None` if the limit is reached.
@@ -187,12 +245,22 @@ fn after_another(replied: &[Timestamp], at: Timestamp) -> Option<Vec<Timestamp>>
 mod tests {
     use proptest::prelude::*;
 
+    use std::num::NonZeroU32;
+
     use super::*;
     use crate::contact::custom::CustomValue;
     use crate::ids::ListId;
+    use crate::keyword::reply_limit::{BalanceShare, ReplyRate};
     use crate::keyword::save::tests::keyword;
     use crate::message::Body;
-    use crate::samples::{account_id, contact, ids, millis, now, our_number, person};
+    use crate::samples::{account_id, contact, credits, ids, millis, now, our_number, person};
+
+    const LIMITS: ReplyLimits = ReplyLimits {
+        account: ReplyRate { per_minute: ONE, per_hour: ONE },
+        keyword: ReplyRate { per_minute: ONE, per_hour: ONE },
+        balance: BalanceShare::WHOLE,
+    };
+    const ONE: NonZeroU32 = NonZeroU32::new(1).unwrap();
 
     fn facts() -> MatchFacts {
         MatchFacts {
@@ -202,6 +270,9 @@ mod tests {
             route: None,
             sender: Sender::Person,
             replied: Vec::new(),
+            balance: credits(100),
+            account_replies: RecentReplies::default(),
+            keyword_replies: RecentReplies::default(),
         }
     }
 
@@ -217,12 +288,19 @@ mod tests {
             mode: Mode::Live,
             opted_out: false,
             validity: Duration::from_hours(24),
+            limits: &LIMITS,
             at: now(),
         }
     }
 
+    fn settle_with(occasion: &Occasion<'_>, facts: &MatchFacts) -> (Matched, Option<Contact>) {
+        let Triggered { matched, contact, paused } = settle(occasion, facts, &mut ids());
+        assert_eq!(paused.is_some(), matched.paused.is_some());
+        (matched, contact)
+    }
+
     fn settled(facts: &MatchFacts) -> (Matched, Option<Contact>) {
-        settle(&occasion(&RouteName::new("simulator")), facts, &mut ids())
+        settle_with(&occasion(&RouteName::new("simulator")), facts)
     }
 
     fn reply_of(facts: &MatchFacts) -> Option<Reply> {
@@ -237,7 +315,9 @@ mod tests {
         assert_eq!((contact.phone, contact.account), (person(), account_id()));
         assert_eq!(matched.book.created, std::slice::from_ref(&contact));
         assert_eq!(matched.book.joined, None);
-        let Reply { send, replied } = matched.reply.unwrap();
+        let Reply { send, replied, counts } = matched.reply.unwrap();
+        let counted: Vec<_> = counts.iter().map(|count| count.keyword).collect();
+        assert_eq!(counted, [None, Some(keyword().id)]);
         assert_eq!(replied, [now()]);
         let text = &send.messages[0];
         assert_eq!((text.from, text.to, text.body.as_str()), (our_number(), person(), "Yum"));
@@ -277,7 +357,7 @@ mod tests {
         assert_eq!(reply_of(&MatchFacts { sender: Sender::OurNumber, ..facts() }), None);
         let route = RouteName::new("simulator");
         let opted_out = Occasion { opted_out: true, ..occasion(&route) };
-        let (matched, contact) = settle(&opted_out, &facts(), &mut ids());
+        let (matched, contact) = settle_with(&opted_out, &facts());
         assert_eq!((matched.reply, matched.book.created.len()), (None, 1));
         assert!(contact.is_some());
     }
@@ -286,8 +366,7 @@ mod tests {
     fn a_number_that_cannot_be_texted_becomes_no_contact_and_gets_no_answer() {
         let from = "+442079460123".parse().unwrap();
         let route = RouteName::new("simulator");
-        let (matched, contact) =
-            settle(&Occasion { from, ..occasion(&route) }, &facts(), &mut ids());
+        let (matched, contact) = settle_with(&Occasion { from, ..occasion(&route) }, &facts());
         assert_eq!((matched.keyword.match_count, contact), (1, None));
         assert_eq!((matched.book, matched.reply), (BookChange::default(), None));
     }
@@ -325,10 +404,30 @@ mod tests {
     fn a_test_message_is_answered_by_a_test_message() {
         let route = RouteName::new("test");
         let test = Occasion { mode: Mode::Test, ..occasion(&route) };
-        let (matched, _) = settle(&test, &facts(), &mut ids());
-        let send = matched.reply.unwrap().send;
+        // It costs nothing, and the bounds on replies do not count it.
+        let Reply { send, counts, .. } =
+            settle_with(&test, &MatchFacts { balance: credits(0), ..facts() }).0.reply.unwrap();
+        assert_eq!(counts, []);
         assert_eq!((send.mode, send.charge.get()), (Mode::Test, 0));
         assert_eq!(send.messages[0].route, RouteName::test());
+    }
+
+    #[test]
+    fn beyond_its_bound_a_match_counts_and_is_not_answered_and_the_pause_is_told_once() {
+        let (first, _) = settled(&facts());
+        let [account_replies, keyword_replies] =
+            <[ReplyCount; 2]>::try_from(first.reply.unwrap().counts)
+                .unwrap()
+                .map(|one| one.replies);
+        let facts = MatchFacts { account_replies, keyword_replies, ..facts() };
+        let route = RouteName::new("simulator");
+        let Triggered { matched, contact, paused } = settle(&occasion(&route), &facts, &mut ids());
+        assert_eq!((matched.keyword.match_count, matched.book.created.len()), (1, 1));
+        assert!(contact.is_some() && matched.reply.is_none());
+        let account_replies = matched.paused.unwrap().replies;
+        assert_eq!(paused.unwrap().limit, 1);
+        let (again, _) = settled(&MatchFacts { account_replies, ..facts });
+        assert_eq!((again.reply, again.paused), (None, None));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Creating and changing keywords: the request, the facts it depends on, and the result.
 
 use super::{Keyword, Listening, Word, check_reply, kept_reply};
-use crate::error::FieldError;
-use crate::idempotency::{Answer, Born, Fields};
+use crate::field_error::FieldError;
+use crate::idempotency::fingerprint::Fields;
+use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, KeywordId, ListId};
-use crate::message::Body;
+use crate::message::record::Body;
 use crate::setters::setters;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion};
 
 /// A new keyword as given in a request.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct KeywordPatch {
     pub add_to_list_id: Option<Option<String>>,
     /// Whether the keyword matches messages.
     pub listening: Option<Listening>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 /// Shows what was given, but neither keyword nor reply.
@@ -52,7 +56,7 @@ macro_rules! hide_words {
 hide_words! { KeywordInput KeywordPatch }
 
 impl KeywordInput {
-    /// A keyword that is on, and does nothing yet but tell the account.
+    /// A keyword that is on, without a reply and without a list.
     pub fn new(keyword: impl Into<String>) -> Self {
         Self {
             keyword: keyword.into(),
@@ -86,7 +90,7 @@ impl KeywordPatch {
 }
 
 setters! { KeywordPatch {
-    /// Replaces the word.
+    /// Replaces the word: 1 to 20 letters and digits, in any case.
     keyword(word: impl Into<String>) = Some(word.into());
     /// Replaces the reply; `None` removes it.
     reply(reply: Option<&str>) = Some(reply.map(str::to_owned));
@@ -94,6 +98,8 @@ setters! { KeywordPatch {
     add_to_list_id(id: Option<&str>) = Some(id.map(str::to_owned));
     /// Sets whether the keyword answers.
     listening(listening: Listening) = Some(listening);
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 fn check(keyword: Option<&str>, reply: Option<&str>) -> Vec<FieldError> {
@@ -105,7 +111,7 @@ fn check(keyword: Option<&str>, reply: Option<&str>) -> Vec<FieldError> {
 /// The new values of a keyword, after the checks. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
-    /// The word.
+    /// The word, in upper case and not a reserved one.
     pub word: Option<Word>,
     /// The reply; `Some(None)` for no reply.
     pub reply: Option<Option<Body>>,
@@ -118,7 +124,7 @@ pub struct Values {
 impl Values {
     /// The values of a patch that has passed its checks, with its list looked up.
     pub fn of(patch: KeywordPatch, list: Option<Option<ListId>>) -> Self {
-        let KeywordPatch { keyword, reply, add_to_list_id: _, listening } = patch;
+        let KeywordPatch { keyword, reply, add_to_list_id: _, listening, if_version: _ } = patch;
         let word = keyword.and_then(|text| text.parse().ok());
         Self { word, reply: reply.map(kept_reply), list, listening }
     }
@@ -163,8 +169,10 @@ pub struct SavePlan {
     pub id: KeywordId,
     /// Whether to create or to change it.
     pub save: Save,
-    /// The new values.
+    /// The values to write; those of a new keyword include its word.
     pub values: Values,
+    /// The versions on which a keyword may be changed.
+    pub if_version: IfVersion,
     /// When the keyword is created or changed.
     pub at: Timestamp,
 }
@@ -202,6 +210,9 @@ pub enum KeywordRefused {
     /// Another keyword of the account has the word.
     #[error("the account already has this keyword")]
     KeywordExists,
+    /// The keyword has another version than the change was made on.
+    #[error(transparent)]
+    Changed(#[from] Changed),
 }
 
 impl SavePlan {
@@ -230,7 +241,10 @@ impl SavePlan {
         let SaveFacts { current, holder, list } = facts;
         let before = match (&self.save, current) {
             (Save::Make(word), _) => self.blank(word.clone()),
-            (Save::Change, Some(keyword)) => Keyword { updated_at: self.at, ..keyword },
+            (Save::Change, Some(keyword)) => {
+                self.if_version.check(&keyword)?;
+                Keyword { updated_at: self.at, ..keyword }
+            }
             (Save::Change, None) => return Err(KeywordRefused::NoSuchKeyword),
         };
         if let Some(wanted) = self.list()
@@ -277,7 +291,8 @@ pub(crate) mod tests {
         let reply = Some(Some("Yum".to_owned()));
         let values = Values::of(KeywordPatch { reply, ..patch() }, Some(list));
         let save = Save::Make(word.parse().unwrap());
-        SavePlan { account: account_id(), id: KeywordId::from_u128(5), save, values, at: now() }
+        let (id, if_version) = (KeywordId::from_u128(5), IfVersion::Any);
+        SavePlan { account: account_id(), id, save, values, if_version, at: now() }
     }
 
     #[expect(clippy::option_option, reason = "the form of a change")]

@@ -62,7 +62,7 @@ impl ClickPlan {
 /// What clicks add to a campaign's totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CampaignClicks {
-    /// Clicks.
+    /// How many clicks there were, on all links of the campaign.
     pub clicks: u64,
     /// Links that were clicked for the first time.
     pub unique: u64,

@@ -3,16 +3,26 @@
 
 use async_trait::async_trait;
 
-use super::{ClickPlan, Link, LinkCode, LinkFilter};
+use super::click::ClickPlan;
+use super::{Link, LinkCode, LinkFilter};
 use crate::ids::{AccountId, LinkId};
 use crate::page::{Page, PageRequest};
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 
-/// Keeps tracked links.
+/// Which link is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkWanted {
+    /// The one of this account with this id.
+    Id(AccountId, LinkId),
+    /// The one with this code, of any account.
+    Code(LinkCode),
+}
+
+/// Reads tracked links with the counts of their clicks.
 #[async_trait]
-pub trait LinkStore: Send + Sync {
-    /// One link; `None` if the account has no such link.
-    async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError>;
+pub trait ReadsLinks: Send + Sync {
+    /// One link; `None` if there is none.
+    async fn link_get(&self, wanted: LinkWanted) -> Result<Option<Link>, StoreError>;
 
     /// A page of the account's links that the filter accepts, newest first.
     async fn link_list(
@@ -21,10 +31,11 @@ pub trait LinkStore: Send + Sync {
         filter: LinkFilter,
         page: PageRequest,
     ) -> Result<Page<Link>, StoreError>;
+}
 
-    /// The link with this code, of any account; `None` if there is none.
-    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError>;
-
+/// Keeps tracked links, which are found by id or by short code, and counts their clicks.
+#[async_trait]
+pub trait LinkStore: ReadsLinks {
     /// Counts clicks in the order given, each by [`ClickPlan::settle`] against the link as the
     /// earlier clicks left it, and creates the deliveries of their events, in one commit or
     /// several. A click that cannot be counted does not affect the others. No other click on a link

@@ -4,17 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
-use crate::contact::{Contact, Details};
+use crate::contact::saved::{Contact, Details};
 use crate::ids::{AccountId, ContactId, Ids, ListId};
 use crate::phone::E164;
 use crate::setters::setters;
 use crate::time::Timestamp;
 
 /// The contacts to put on a list, as given in a request.
+///
+/// ```
+/// use sms_core::list::join::JoinInput;
+///
+/// let input = JoinInput::default().phones(["07700 900123", "07700 900124"]);
+/// assert_eq!(input.phones.len(), 2);
+/// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JoinInput {
-    /// Ids of contacts.
+    /// Ids of saved contacts. Those of no contact of the account are reported.
     pub contact_ids: Vec<String>,
     /// UK mobile numbers in any common format.
     pub phones: Vec<String>,
@@ -22,9 +29,11 @@ pub struct JoinInput {
 
 setters! { JoinInput {
     /// Puts the contacts with these ids on the list.
-    contact_ids(ids: impl Into<Vec<String>>) = ids.into();
+    contact_ids(ids: impl IntoIterator<Item: Into<String>>) =
+        ids.into_iter().map(Into::into).collect();
     /// Puts the contacts with these numbers on the list, and creates those that do not exist.
-    phones(numbers: impl Into<Vec<String>>) = numbers.into();
+    phones(numbers: impl IntoIterator<Item: Into<String>>) =
+        numbers.into_iter().map(Into::into).collect();
 } }
 
 /// Shows the counts, never the ids or numbers.
@@ -44,7 +53,7 @@ pub struct JoinPlan {
     pub account: AccountId,
     /// The list to put the contacts on.
     pub list: ListId,
-    /// Contacts by id.
+    /// Contacts by id; [`Joined::unknown`] reports those that do not exist.
     pub contacts: Vec<ContactId>,
     /// Contacts by number, existing or new.
     pub phones: Vec<E164>,

@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::{Direction, Message, MessageStatus};
+use super::record::{Direction, Message};
+use super::status::MessageStatus;
 use crate::ids::{BatchId, CampaignId, MessageId, MessageKind};
 use crate::page::PageRequest;
 use crate::phone::{E164, parse_any};
@@ -87,6 +88,28 @@ impl MessageFilter {
             }
             _ => false,
         }
+    }
+
+    /// Whether a page is looked for among messages that are not on it: by words, by several
+    /// conditions, or by what nearly all messages are.
+    pub(crate) fn looks_through(&self) -> bool {
+        let Self { direction, status, search, campaign_id, batch_id, client_ref, .. } = self;
+        let conditions = [
+            direction.is_some() || status.is_some(),
+            search.is_some(),
+            campaign_id.is_some(),
+            batch_id.is_some(),
+            client_ref.is_some(),
+        ];
+        let is_common = match (status, direction) {
+            (Some(status), _) => {
+                matches!(status, MessageStatus::Sent | MessageStatus::Delivered)
+            }
+            (None, direction) => *direction == Some(Direction::Outbound),
+        };
+        is_common
+            || matches!(search, Some(Search::Words(_)))
+            || conditions.into_iter().filter(|is_set| *is_set).count() > 1
     }
 
     /// The ids that messages of this page may have, by the times of the filter and by where the

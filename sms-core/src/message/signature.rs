@@ -17,7 +17,7 @@ const FULL: usize = BITS / 2;
 /// rare.
 const RUNS: [usize; 4] = [1, 2, 3, 5];
 
-/// The signature of the bodies taken in so far.
+/// The signature of the bodies added so far.
 #[derive(Debug, Clone)]
 pub struct Signature {
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ impl Signature {
         }
     }
 
-    /// Whether it should take in no more bodies: it would exclude too little.
+    /// Whether no more bodies should be added: it would exclude too little.
     pub fn is_full(&self) -> bool {
         self.set >= FULL
     }

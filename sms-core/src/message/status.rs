@@ -4,8 +4,8 @@
 //! (accepted) ─> queued ────┐
 //!          └──> scheduled ─┴─> sending ──> sent ──> delivered
 //!                   │             │          └────> undelivered ──> delivered
-//!                   ├─> cancelled └─> failed
-//!                   └─> failed                        (inbound) ──> received
+//!                   ├─> cancelled ├─> cancelled
+//!                   └─> failed    └─> failed          (inbound) ──> received
 //! ```
 
 use std::fmt;
@@ -52,6 +52,8 @@ pub enum Trigger {
     Undeliver,
     /// The account cancels it.
     Cancel,
+    /// Its campaign was cancelled before it was submitted.
+    CallOff,
 }
 
 /// What a trigger does to a message.
@@ -123,7 +125,8 @@ impl MessageStatus {
         use MessageStatus as S;
         match (self, trigger) {
             (S::Scheduled | S::Queued, Trigger::Claim) => Step::To(S::Sending),
-            (S::Scheduled | S::Queued, Trigger::Cancel) => Step::To(S::Cancelled),
+            (S::Scheduled | S::Queued, Trigger::Cancel)
+            | (S::Scheduled | S::Queued | S::Sending, Trigger::CallOff) => Step::To(S::Cancelled),
             (S::Scheduled | S::Queued | S::Sending, Trigger::Fail) => Step::To(S::Failed),
             (S::Sending, Trigger::Leave) => Step::To(S::Sent),
             (S::Sending, Trigger::Deliver) => Step::Through(S::Sent, S::Delivered),
@@ -165,22 +168,23 @@ mod tests {
     };
     use super::*;
 
-    const TRIGGERS: [Trigger; 6] = [
+    const TRIGGERS: [Trigger; 7] = [
         Trigger::Claim,
         Trigger::Leave,
         Trigger::Fail,
         Trigger::Deliver,
         Trigger::Undeliver,
         Trigger::Cancel,
+        Trigger::CallOff,
     ];
 
     #[test]
     fn every_status_follows_the_specification_on_every_trigger() {
         use Step::{Stay, Through, To};
         let table = [
-            // from, and where claim, leave, fail, deliver, undeliver and cancel lead
-            (Scheduled, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
-            (Queued, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
+            // from, and where claim, leave, fail, deliver, undeliver, cancel and call off lead
+            (Scheduled, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled), To(Cancelled)]),
+            (Queued, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled), To(Cancelled)]),
             (
                 Sending,
                 [
@@ -190,14 +194,15 @@ mod tests {
                     Through(Sent, Delivered),
                     Through(Sent, Undelivered),
                     Stay,
+                    To(Cancelled),
                 ],
             ),
-            (Sent, [Stay, Stay, Stay, To(Delivered), To(Undelivered), Stay]),
-            (Delivered, [Stay; 6]),
-            (Undelivered, [Stay, Stay, Stay, To(Delivered), Stay, Stay]),
-            (Failed, [Stay; 6]),
-            (Cancelled, [Stay; 6]),
-            (Received, [Stay; 6]),
+            (Sent, [Stay, Stay, Stay, To(Delivered), To(Undelivered), Stay, Stay]),
+            (Delivered, [Stay; 7]),
+            (Undelivered, [Stay, Stay, Stay, To(Delivered), Stay, Stay, Stay]),
+            (Failed, [Stay; 7]),
+            (Cancelled, [Stay; 7]),
+            (Received, [Stay; 7]),
         ];
         assert_eq!(table.len(), MessageStatus::ALL.len());
         for (from, steps) in table {

@@ -1,6 +1,6 @@
 //! Numbers that their holder no longer has.
 //!
-//! People go on answering to a number after its account has given it up. So for 30 days another
+//! People continue to answer to a number after its account has given it up. So for 30 days another
 //! holder does not get it, and what arrives on it leads back to the account that last sent the
 //! person a message from it.
 
@@ -16,9 +16,9 @@ pub const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 /// The last time that a holder gave up a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Release {
-    /// The phone number.
+    /// The number that was given up.
     pub phone: E164,
-    /// Who had it.
+    /// Who gave it up, and may have it back at any time.
     pub holder: Holder,
     /// When it was released.
     pub at: Timestamp,
@@ -44,17 +44,17 @@ impl Release {
 /// Whether a new number may be one that another holder has just released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quarantine {
-    /// It may not.
+    /// It may not, for 30 days: the plan is refused.
     #[default]
     Respect,
     /// It may: the operator insists.
     Override,
 }
 
-/// Adds a number.
+/// A plan to add a number to those of the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddPlan {
-    /// The number.
+    /// The number as it will be stored.
     pub number: Number,
     /// What to do about an earlier holder.
     pub quarantine: Quarantine,

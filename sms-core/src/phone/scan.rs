@@ -3,7 +3,7 @@
 //! This module knows where a plus, a bracket, a dash or a space may occur. The module above decides
 //! what the digits mean. Nothing here allocates.
 
-use crate::text::is_invisible;
+use crate::invisible::is_invisible;
 
 /// The digits of a number as typed, and the punctuation that carries meaning.
 #[derive(Debug)]

@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::report::{ReportPlan, Reported};
+use super::report::{NetworkReport, ReportPlan, Reported};
+use super::unmatched::Unmatched;
 use super::{ReceiptPlan, Recorded};
-use crate::store::StoreError;
+use crate::route_name::RouteName;
+use crate::store_error::StoreError;
 use crate::time::Timestamp;
 
-/// Records receipts.
+/// Records receipts by message and reports by network id, and keeps reports that match no message.
 #[async_trait]
 pub trait ReceiptStore: Send + Sync {
     /// Records receipts in the order given, each by [`ReceiptPlan::settle`] against the message as
@@ -28,6 +30,17 @@ pub trait ReceiptStore: Send + Sync {
     /// in time the two arrive.
     async fn reports_record(&self, plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>>;
 
-    /// Removes up to `limit` segments and early reports from before `before`. Returns how many.
-    async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    /// The newest `limit` early reports of a route from before `before`, newest first, and how many
+    /// there are, counted up to [`UNMATCHED_MOST`](super::unmatched::UNMATCHED_MOST). Those beside
+    /// ids are among them. Of several from one moment, those with the greater ids come first.
+    async fn reports_unmatched(
+        &self,
+        route: &RouteName,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Unmatched, StoreError>;
+
+    /// Whether each of these reports would be about a segment that is recorded: one with its id,
+    /// of a message to a recipient that it [may concern](NetworkReport::may_concern).
+    async fn segments_sent(&self, reports: Vec<NetworkReport>) -> Result<Vec<bool>, StoreError>;
 }

@@ -22,13 +22,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
-use super::{
-    Comeback, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Route, RouteKind, RouteName,
-    RouteSink, Simulated,
+use super::{Route, RouteKind, RouteSink};
+use crate::hand_over::{
+    Comeback, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Simulated,
 };
-use crate::message::{Body, ErrorCode};
+use crate::message::error_code::ErrorCode;
+use crate::message::record::Body;
 use crate::phone::E164;
 use crate::receipt::{Receipt, ReceiptStatus};
+use crate::route_name::RouteName;
 
 /// How long the simulated network takes to deliver.
 pub const DELIVERY_TIME: Duration = Duration::from_secs(2);
@@ -44,9 +46,9 @@ const BASE: u64 = 447_700_900_900;
 pub enum Outcome {
     /// Delivers it, in the usual time or a longer one.
     Deliver(Duration),
-    /// Refuses it.
+    /// Refuses it for good, so the message fails without being sent.
     Refuse,
-    /// Cannot deliver it.
+    /// Accepts it, and reports later that it could not be delivered.
     Undeliver(ErrorCode),
     /// Accepts it, and never sends a receipt.
     Silence,
@@ -120,7 +122,8 @@ impl Route for Simulator {
                     tracing::warn!(%message_id, %error, "a simulated receipt was lost");
                 }
             }
-            HandedOver { place, result: simulate(text), room: Room::unbounded() }
+            let result = if text.look.is_fresh() { simulate(text) } else { HandOver::GivenBack };
+            HandedOver { place, result, room: Room::unbounded() }
         })
         .boxed()
     }

@@ -7,7 +7,7 @@ pub use super::status::ReviewStatus;
 use crate::ids::SenderNameId;
 use crate::time::Timestamp;
 
-/// The operator's decision.
+/// The operator's decision on a requested name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The account may send with the name.
@@ -32,7 +32,7 @@ impl Decision {
 pub struct ReviewPlan {
     /// The id of the name.
     pub id: SenderNameId,
-    /// The decision.
+    /// Whether the name is approved or rejected.
     pub decision: Decision,
     /// The reason, at most 500 characters; `None` if not given.
     pub reason: Option<String>,

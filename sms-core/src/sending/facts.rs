@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::{Mode, Settings};
+use crate::account::settings::Settings;
 use crate::ids::AccountId;
 use crate::link::LinkBase;
+use crate::mode::Mode;
 use crate::phone::E164;
 use crate::random::Random;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::sender_name::SenderValue;
 use crate::time::Timestamp;
 
@@ -18,9 +19,9 @@ use crate::time::Timestamp;
 pub struct PlanFacts<'a> {
     /// The account that sends.
     pub account: AccountId,
-    /// The account's settings.
+    /// The account's settings, which hold the opt-out lines.
     pub settings: &'a Settings,
-    /// Live or test.
+    /// The kind of key. In test mode nothing is charged.
     pub mode: Mode,
     /// The text to send, from the request or its template, before merging.
     pub body: &'a str,

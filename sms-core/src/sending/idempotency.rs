@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
+use super::gaps::FieldGaps;
 use super::recipients::Rejection;
 use super::request::SendRequest;
-use crate::account::Mode;
 use crate::credits::Credits;
-use crate::dispatch::Lane;
-use crate::idempotency::Fields;
+use crate::idempotency::fingerprint::Fields;
 pub use crate::idempotency::{Fingerprint, IdempotencyKey, KEPT_FOR, MAX_KEY, NotAnIdempotencyKey};
 use crate::ids::BatchId;
+use crate::lane::Lane;
+use crate::mode::Mode;
 use crate::phone::{PhoneRefused, parse_uk_mobile};
 use crate::sender_name::folded;
 use crate::time::Timestamp;
@@ -36,7 +37,9 @@ pub struct EarlierSend {
     pub batch: BatchId,
     /// The recipients that received no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// The credits charged.
+    /// What the merge fields of its messages could not show.
+    pub gaps: FieldGaps,
+    /// What the send was charged; zero for a test.
     pub credits: Credits,
     /// The balance after the charge.
     pub balance: Credits,
@@ -54,7 +57,7 @@ impl EarlierSend {
 /// What a send finds under its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyUse {
-    /// An earlier send.
+    /// A send, which is a repetition if its fingerprint is the same.
     Send(EarlierSend),
     /// A request of another operation.
     Other {
@@ -233,6 +236,7 @@ mod tests {
             fingerprint: fingerprint(&SendRequest::default()),
             batch: BatchId::from_u128(1),
             rejected: Vec::new(),
+            gaps: FieldGaps::default(),
             credits: Credits::ZERO,
             balance: Credits::ZERO,
             accepted_at,

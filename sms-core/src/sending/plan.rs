@@ -8,17 +8,21 @@
 
 use std::collections::VecDeque;
 
-use super::idempotency::{Fingerprint, IdempotencyClaim};
+use super::gaps::FieldGaps;
+use super::idempotency::IdempotencyClaim;
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
 use super::writer::{EACH, MessageWriter, NewMessages, Origin, Timing};
-use crate::account::Mode;
 use crate::credits::Credits;
-use crate::dispatch::lane::{Lane, Reach};
-use crate::dispatch::{HeldMessage, Lease};
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::queue::Lease;
+use crate::idempotency::fingerprint::Fingerprint;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
+use crate::lane::{Lane, Reach};
 use crate::link::Link;
-use crate::message::{Message, MessageStatus};
+use crate::message::record::Message;
+use crate::message::status::MessageStatus;
+use crate::mode::Mode;
 use crate::time::Timestamp;
 
 pub use super::facts::{Codes, PlanFacts, Shortening};
@@ -29,7 +33,7 @@ pub use super::facts::{Codes, PlanFacts, Shortening};
 pub struct SendPlan {
     /// The account that sends.
     pub account: AccountId,
-    /// Live or test.
+    /// The kind of key. In test mode nothing is charged and nothing reaches a network.
     pub mode: Mode,
     /// The id shared by the messages.
     pub batch: BatchId,
@@ -43,6 +47,8 @@ pub struct SendPlan {
     pub links: Vec<Link>,
     /// The recipients that receive no message, each with the reason.
     pub rejected: Vec<Rejection>,
+    /// What the merge fields of the messages could not show.
+    pub gaps: FieldGaps,
     /// The price of a live send of all messages.
     pub price: Credits,
     /// The charge of this send: the price, or zero for a test.
@@ -65,7 +71,7 @@ pub struct SendPlan {
 /// What a plan holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All messages.
+    /// All messages and their links.
     Whole,
     /// Only the price of the messages, because the account could not pay for them when planning
     /// began. Such a plan is never accepted: if the account can pay now, the plan is stale.
@@ -103,6 +109,7 @@ impl SendPlan {
         let held = |message: &Message| HeldMessage {
             entry: timing.queue_entry(message),
             message: message.clone(),
+            due_at: self.claimable_at,
         };
         self.messages.iter().map(held).collect()
     }
@@ -128,14 +135,14 @@ const PORTION: usize = 64_000;
 pub enum Progress {
     /// There is: call again.
     More,
-    /// There is not.
+    /// There is not: the portion just made was the last.
     Done,
 }
 
 /// How many messages are freed in a portion. Each has at most some dozens of links.
 const FREED: usize = 64;
 
-/// What recipients receive.
+/// What the recipients of a quote or a send receive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Planned {
     /// The messages, in the order of the recipients.
@@ -295,6 +302,11 @@ impl Planner {
         self.price
     }
 
+    /// What the merge fields of all messages so far could not show.
+    pub fn gaps(&self) -> FieldGaps {
+        self.writer.gaps()
+    }
+
     /// What a send of all messages so far takes from the balance.
     fn charge(&self) -> Credits {
         if self.mode.is_test() { Credits::ZERO } else { self.price }
@@ -311,7 +323,7 @@ impl Planner {
     }
 
     fn finish_with_ids(mut self) -> (SendPlan, Ids) {
-        let charge = self.charge();
+        let (charge, gaps) = (self.charge(), self.gaps());
         let Planned { messages, links, rejected } = self.planned;
         let Timing { at, claimable_at, expires_at, lane: _, held } = self.timing;
         let reach = match self.to_list {
@@ -327,6 +339,7 @@ impl Planner {
             messages,
             links,
             rejected,
+            gaps,
             price: self.price,
             charge,
             entry_id: self.ids.next(),

@@ -1,10 +1,11 @@
 //! What a send would do and cost: the same plan, shown instead of committed.
 
+use super::gaps::FieldGaps;
 use super::plan::Planned;
 use super::recipients::Rejection;
 use crate::credits::Credits;
-use crate::message::Body;
-use crate::text::Encoding;
+use crate::message::record::Body;
+use crate::text::encoding::Encoding;
 
 /// What a send would do and cost.
 #[derive(Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Quote {
     pub recipients: usize,
     /// The recipients that would receive none, each with the reason.
     pub rejected: Vec<Rejection>,
+    /// What the merge fields of the messages could not show.
+    pub gaps: FieldGaps,
     /// The price of a live send, in credits.
     pub credits: Credits,
     /// The encoding: UCS-2 if any of the messages needs it.
@@ -30,6 +33,7 @@ impl std::fmt::Debug for Quote {
         f.debug_struct("Quote")
             .field("recipients", &self.recipients)
             .field("rejected", &self.rejected)
+            .field("gaps", &self.gaps)
             .field("credits", &self.credits)
             .field("encoding", &self.encoding)
             .field("balance", &self.balance)
@@ -58,12 +62,13 @@ impl QuoteTally {
         }
     }
 
-    /// The quote, once everything is planned. `as_typed` is the encoding of the body before
-    /// merging, for a quote without a message.
+    /// The quote, once everything is planned, without gaps. `as_typed` is the encoding of the body
+    /// before merging, for a quote without a message.
     pub fn finish(self, credits: Credits, balance: Credits, as_typed: Encoding) -> Quote {
         Quote {
             recipients: self.recipients,
             rejected: self.rejected,
+            gaps: FieldGaps::default(),
             credits,
             encoding: match (self.recipients, self.any_ucs2) {
                 (0, _) => as_typed,
@@ -107,6 +112,7 @@ mod tests {
         let expected = Quote {
             recipients: 2,
             rejected: vec![rejection(person())],
+            gaps: FieldGaps::default(),
             credits: credits(5),
             encoding: Encoding::Gsm7,
             preview: Some("first".to_owned()),

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::request::SendRequest;
-use crate::contact::Contact;
+use crate::contact::saved::Contact;
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 use crate::unknown_name::UnknownName;
 

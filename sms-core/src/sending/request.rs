@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::idempotency::IdempotencyKey;
-use crate::dispatch::Lane;
-use crate::error::FieldError;
+use crate::field_error::FieldError;
+use crate::idempotency::key::IdempotencyKey;
 use crate::ids::{ContactId, ListId, TemplateId};
+use crate::lane::Lane;
 use crate::phone::split_recipients;
-use crate::text::MAX_CHARACTERS;
+use crate::text::length::MAX_CHARACTERS;
 use crate::time::Timestamp;
 
 /// The most numbers in `to`, after splitting.
@@ -68,7 +68,7 @@ pub struct SendRequest {
     pub append_opt_out: bool,
     /// Whether to replace links by tracked short links.
     pub track_links: bool,
-    /// Whether somebody waits for the messages; `None` to tell by the recipients.
+    /// The normal lane or bulk; `None` to decide by the number of recipients.
     pub priority: Option<Lane>,
     /// The key by which a repetition of the request is recognised; `None` to send each time.
     pub idempotency_key: Option<IdempotencyKey>,
@@ -209,9 +209,9 @@ impl SendRequest {
 /// Why `at` cannot be a scheduled time; `None` if it can.
 pub(crate) fn check_schedule(at: Timestamp, now: Timestamp) -> Option<FieldError> {
     let message = if at < now.minus(SCHEDULE_GRACE) {
-        "schedule_at is in the past"
+        "this time is in the past"
     } else if at > now.plus(FURTHEST_SCHEDULE) {
-        "schedule_at is more than 365 days ahead"
+        "this time is more than 365 days ahead"
     } else {
         return None;
     };

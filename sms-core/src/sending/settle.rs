@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
-use super::idempotency::{EarlierSend, IdempotencyClaim, IdempotencyKey, KeyUse};
+use super::gaps::FieldGaps;
+use super::idempotency::{EarlierSend, IdempotencyClaim, KeyUse};
 use super::plan::{Extent, SendPlan};
 use super::recipients::Rejection;
-use crate::account::status::MayNotSend;
-use crate::account::{AccountStatus, Mode};
+use crate::account::status::{AccountStatus, MayNotSend};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
-use crate::dispatch::{NameStanding, keeps_number};
+use crate::dispatch::sender::{NameStanding, keeps_number};
 pub use crate::idempotency::Replay;
+use crate::idempotency::key::IdempotencyKey;
 use crate::ids::{AccountId, BatchId, MessageId};
-use crate::message::Message;
+use crate::message::record::Message;
+use crate::mode::Mode;
 use crate::number::Number;
 use crate::phone::E164;
-use crate::store::CommitError;
+use crate::store_error::CommitError;
 use crate::time::Timestamp;
 
 /// The most recipients of a request with a test key.
@@ -52,7 +54,7 @@ pub struct SendFacts {
     pub departure: Option<DepartureFacts>,
 }
 
-/// What messages that a worker holds from the start are sent from. No claim looks at it again.
+/// What messages that a worker holds from the start are sent from. No claim checks it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepartureFacts {
     /// Whether the sender name that the messages show is still approved.
@@ -93,7 +95,7 @@ pub struct SendWrites {
 /// The test messages that an account created in one send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestMessages {
-    /// The account.
+    /// The account, whose test messages of each hour are bounded.
     pub account: AccountId,
     /// The batch of the messages.
     pub batch: BatchId,
@@ -156,7 +158,9 @@ pub struct Sent {
     pub messages: Vec<Message>,
     /// The recipients that receive no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// The credits charged.
+    /// What the merge fields of the messages could not show.
+    pub gaps: FieldGaps,
+    /// What the send was charged: one credit a segment, or zero for a test.
     pub credits: Credits,
     /// The balance after the charge.
     pub balance: Credits,
@@ -186,15 +190,10 @@ impl SendPlan {
             has_conversations,
             departure,
         } = facts;
-        if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
-            return match earlier {
-                KeyUse::Send(earlier) if earlier.fingerprint == claim.fingerprint => {
-                    Ok(SendVerdict::Replay(earlier.clone()))
-                }
-                KeyUse::Send(_) | KeyUse::Other { .. } => {
-                    Err(CommitError::Refused(SendRefused::IdempotencyConflict))
-                }
-            };
+        if let Some(earlier) = earlier
+            && let Some(repeated) = self.settle_repeated(earlier)
+        {
+            return repeated.map(SendVerdict::Replay).map_err(CommitError::Refused);
         }
         status.may_send(self.mode).map_err(|reason| CommitError::Refused(reason.into()))?;
         if *opted_out || *codes_taken || !self.may_depart(departure.as_ref()) {
@@ -224,8 +223,21 @@ impl SendPlan {
         }))
     }
 
+    /// The verdict on a plan whose idempotency key was used before, which depends on nothing else:
+    /// the send to replay, or the conflict. `None` if the plan has no key. `earlier` must be [still
+    /// kept](KeyUse::is_kept).
+    pub fn settle_repeated(&self, earlier: &KeyUse) -> Option<Result<EarlierSend, SendRefused>> {
+        let claim = self.idempotency.as_ref()?;
+        Some(match earlier {
+            KeyUse::Send(earlier) if earlier.fingerprint == claim.fingerprint => {
+                Ok(earlier.clone())
+            }
+            KeyUse::Send(_) | KeyUse::Other { .. } => Err(SendRefused::IdempotencyConflict),
+        })
+    }
+
     /// Whether nothing keeps messages that a worker holds from the start from being sent as they
-    /// are. Others are looked at when they are claimed.
+    /// are. Others are checked when they are claimed.
     fn may_depart(&self, departure: Option<&DepartureFacts>) -> bool {
         let (Some(_), Some(message)) = (self.held, self.messages.first()) else { return true };
         departure.is_some_and(|DepartureFacts { name, number }| {
@@ -239,6 +251,7 @@ impl SendPlan {
             fingerprint: *fingerprint,
             batch: self.batch,
             rejected: self.rejected.clone(),
+            gaps: self.gaps.clone(),
             credits: self.charge,
             balance,
             accepted_at: self.at,
@@ -276,6 +289,7 @@ impl SendPlan {
                 None => self.messages,
             },
             rejected: self.rejected,
+            gaps: self.gaps,
             credits: self.charge,
             balance,
             replay: Replay::First,
@@ -287,9 +301,9 @@ impl EarlierSend {
     /// The answer to a repetition of this send, from the messages of its batch in the order of
     /// their ids.
     pub fn sent(self, messages: impl IntoIterator<Item = Message>) -> Sent {
-        let Self { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = self;
+        let Self { fingerprint: _, batch, rejected, gaps, credits, balance, accepted_at: _ } = self;
         let messages = messages.into_iter().map(Message::as_accepted).collect();
-        Sent { batch, messages, rejected, credits, balance, replay: Replay::Repeated }
+        Sent { batch, messages, rejected, gaps, credits, balance, replay: Replay::Repeated }
     }
 }
 

@@ -2,14 +2,15 @@
 
 use async_trait::async_trait;
 
-use super::idempotency::{EarlierSend, IdempotencyKey};
+use super::idempotency::EarlierSend;
 use super::plan::SendPlan;
 use super::settle::{SendRefused, Sent};
+use crate::idempotency::key::IdempotencyKey;
 use crate::ids::AccountId;
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
 
-/// Accepts sends.
+/// Accepts sends, and finds earlier ones by their idempotency key.
 #[async_trait]
 pub trait SendingStore: Send + Sync {
     /// Commits plans in the order given, each whole or not at all, by [`SendPlan::settle`] against
@@ -42,9 +43,4 @@ pub trait SendingStore: Send + Sync {
         account: AccountId,
         earlier: EarlierSend,
     ) -> Result<Sent, StoreError>;
-
-    /// Removes up to `limit` records of sends with test keys from before `before`. Returns how
-    /// many. Accepting a send may remove records of its account that are [old
-    /// enough](super::settle::TEST_MESSAGES_KEPT), and no later ones.
-    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

@@ -8,21 +8,26 @@ use std::mem::size_of;
 use std::sync::Arc;
 
 use super::facts::{Codes, PlanFacts};
+use super::gaps::{BlankField, FieldGaps};
 use super::recipients::RejectionReason;
-use crate::account::Mode;
-use crate::contact::Contact;
+use crate::contact::saved::Contact;
 use crate::credits::Credits;
-use crate::dispatch::{Lane, Lease, QueueEntry, TEST_DELAY};
+use crate::dispatch::queue::{Lease, QueueEntry, TEST_DELAY};
 use crate::ids::{AccountId, BatchId, CampaignId, Ids, MessageId};
+use crate::lane::Lane;
 use crate::link::{Link, LinkBase, LinkCode};
-use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
+use crate::message::record::{Body, Direction, Message, TimelineEntry, Times};
+use crate::message::status::MessageStatus;
+use crate::mode::Mode;
 use crate::phone::E164;
 use crate::random::Random;
-use crate::route::RouteName;
-use crate::text::{
-    CODE_LENGTH, Destination, MAX_CHARACTERS, MAX_CHARACTERS_WITH_URLS, Measure, MergeFields,
-    NumberOnly, ShortText, Template, append_opt_out_line, check_length, is_blank, opt_out_line_for,
-};
+use crate::route_name::RouteName;
+use crate::text::blank::is_blank;
+use crate::text::length::{MAX_CHARACTERS, MAX_CHARACTERS_WITH_URLS, check_length};
+use crate::text::links::{CODE_LENGTH, Destination, ShortText};
+use crate::text::merge::{MergeFields, NumberOnly, Template, custom_names};
+use crate::text::opt_out_line::{append_opt_out_line, opt_out_line_for};
+use crate::text::segments::Measure;
 use crate::time::Timestamp;
 
 /// What the messages of one send or launch come from and have in common.
@@ -50,7 +55,7 @@ pub struct Timing {
     pub at: Timestamp,
     /// From when workers may claim them.
     pub claimable_at: Timestamp,
-    /// When they expire.
+    /// When they expire: when they are due plus their validity.
     pub expires_at: Timestamp,
     /// The lane that they wait in.
     pub lane: Lane,
@@ -103,7 +108,7 @@ impl Timing {
 /// A new message, with all rows that come with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage<'a> {
-    /// The message.
+    /// The message as it is first stored.
     pub message: &'a Message,
     /// The first line of its timeline.
     pub line: TimelineEntry,
@@ -119,7 +124,7 @@ pub struct NewMessage<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "new messages have to be written by the store"]
 pub struct NewMessages<'a> {
-    /// The messages.
+    /// The messages, in the order of the recipients.
     pub messages: Vec<NewMessage<'a>>,
     /// The tracked links in them. If one has the code of an existing link, the command is
     /// [stale](crate::store::CommitError::Stale).
@@ -139,7 +144,7 @@ impl<'a> NewMessages<'a> {
     }
 }
 
-/// The work for a recipient other than rendering, as so many rendered characters.
+/// The work for a recipient other than rendering, expressed in rendered characters.
 pub(crate) const EACH: usize = 100;
 
 /// Writes one message after another.
@@ -155,6 +160,10 @@ pub struct MessageWriter {
     client_ref: Option<String>,
     scheduled_at: Option<Timestamp>,
     template: Template,
+    /// The names in braces that no contact has.
+    unknown: Vec<String>,
+    /// For each bare field of the template, in how many messages it is blank.
+    blank: Vec<u64>,
     opt_out_line: Option<String>,
     /// The start of short URLs; `None` if links are not tracked.
     link_base: Option<LinkBase>,
@@ -183,6 +192,9 @@ impl MessageWriter {
             Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from).into_owned(),
             None => settings.opt_out_line.clone(),
         });
+        let template = Template::parse(facts.body, |name| facts.custom_names.contains(name));
+        let unknown = custom_names(facts.body).into_iter();
+        let unknown = unknown.filter(|name| !facts.custom_names.contains(*name));
         Self {
             account: facts.account,
             mode: facts.mode,
@@ -193,7 +205,9 @@ impl MessageWriter {
             campaign,
             client_ref: client_ref.map(str::to_owned),
             scheduled_at,
-            template: Template::parse(facts.body, |name| facts.custom_names.contains(name)),
+            unknown: unknown.map(str::to_owned).collect(),
+            blank: vec![0; template.bare_fields().count()],
+            template,
             opt_out_line,
             link_base: (track_links && !facts.mode.is_test())
                 .then(|| facts.shortening.base.clone()),
@@ -217,6 +231,14 @@ impl MessageWriter {
         self.bytes
     }
 
+    /// What the merge fields of the messages written so far could not show.
+    pub(crate) fn gaps(&self) -> FieldGaps {
+        let blank = self.template.bare_fields().zip(&self.blank).filter(|(_, count)| **count > 0);
+        let blank =
+            blank.map(|(name, count)| BlankField { field: name.to_owned(), recipients: *count });
+        FieldGaps { unknown: self.unknown.clone(), blank: blank.collect() }
+    }
+
     /// A writer for the same messages that draws no codes for their links.
     #[must_use]
     pub(crate) fn showing_only(self) -> Self {
@@ -232,7 +254,12 @@ impl MessageWriter {
         ids: &mut Ids,
         links: &mut Vec<Link>,
     ) -> Result<Message, RejectionReason> {
-        let Text { body, measure, destinations } = self.text_for(number, contact)?;
+        let nobody = NumberOnly(number);
+        let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
+        let Text { body, measure, destinations } = self.text_for(person)?;
+        for (count, is_blank) in self.blank.iter_mut().zip(self.template.blanks(person)) {
+            *count += u64::from(is_blank);
+        }
         self.bytes += size_of::<Message>() + body.as_str().len();
         let of_link = |it: &Destination| size_of::<Link>() + it.url.len();
         self.bytes += destinations.iter().map(of_link).sum::<usize>();
@@ -307,17 +334,11 @@ impl MessageWriter {
             return None;
         }
         // The text has no fields, so any number will do.
-        let text = self.text_for(self.from, None);
+        let text = self.text_for(&NumberOnly(self.from));
         Some(text.map_or(Credits::ZERO, |text| Credits::for_segments(text.measure.segments)))
     }
 
-    fn text_for(
-        &mut self,
-        number: E164,
-        contact: Option<&Contact>,
-    ) -> Result<Text, RejectionReason> {
-        let nobody = NumberOnly(number);
-        let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
+    fn text_for(&mut self, person: &dyn MergeFields) -> Result<Text, RejectionReason> {
         let Self { same_for_all, template, opt_out_line, link_base, .. } = self;
         let base = link_base.as_ref();
         if template.has_fields() {
@@ -329,8 +350,8 @@ impl MessageWriter {
     }
 }
 
-/// About how much work it is to write messages with this body to so many recipients, in characters
-/// rendered.
+/// About how much work it is to write messages with this body to this many recipients, in rendered
+/// characters.
 pub(crate) fn effort(recipients: usize, body: &str, track_links: bool) -> usize {
     let template = Template::parse(body, |_| true);
     let most = if track_links { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS };

@@ -1,19 +1,26 @@
-//! The messages and the balance of one account. The other nouns of an account have files of their
-//! own, such as [`super::webhook`]; sends and quotes are in [`super::sending`].
+//! The messages and the balance of one account. The other nouns of an account have separate files,
+//! such as [`super::webhook`]; sends and quotes are in [`super::sending`].
 
-use super::Sms;
-use crate::account::{Account, Mode};
+use super::reading::{Read, ReadTurn};
+use super::sms::Sms;
+use crate::account::Account;
+use crate::change::cancel::CancelPlan;
 use crate::error::Error;
 use crate::ids::{AccountId, MessageId};
-use crate::message::cancel::CancelPlan;
-use crate::message::{Message, MessageFilter, TimelineEntry};
+use crate::message::filter::MessageFilter;
+use crate::message::record::{Message, TimelineEntry};
+use crate::mode::Mode;
 use crate::page::{Page, PageRequest};
+use crate::store_error::StoreError;
+
+/// How many turns a search has for one page, while the page is not full.
+const TURNS_FOR_A_PAGE: usize = 20;
 
 /// A message and its timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageWithTimeline {
-    /// The message.
+    /// The message as it is now.
     pub message: Message,
     /// Its timeline, oldest entry first.
     pub timeline: Vec<TimelineEntry>,
@@ -35,7 +42,7 @@ impl Sms {
 }
 
 impl AccountHandle {
-    /// The account's id.
+    /// The account on which every call of this handle acts.
     pub fn id(&self) -> AccountId {
         self.id
     }
@@ -53,7 +60,9 @@ impl AccountHandle {
         filter: &MessageFilter,
         page: PageRequest,
     ) -> Result<Page<Message>, Error> {
-        Ok(self.sms.store().message_list(self.id, filter, page).await?)
+        let store = self.sms.store();
+        let list = |page| store.message_list(self.id, filter, page);
+        self.read_page(Read::that(filter.looks_through()), page, list).await
     }
 
     /// Cancels a scheduled or queued message and refunds it.
@@ -72,5 +81,41 @@ impl AccountHandle {
     pub async fn get(&self) -> Result<Account, Error> {
         let found = self.sms.store().account_get(self.id).await?;
         found.ok_or(Error::NotFound("account"))
+    }
+}
+
+impl AccountHandle {
+    /// Waits until this account may read.
+    pub(super) async fn read_turn(&self, read: Read) -> ReadTurn {
+        self.sms.inner.reads.take(self.id, read).await
+    }
+
+    /// Reads a page. A search whose page is not full continues in another turn, so that a page ends
+    /// early only after many rows.
+    pub(super) async fn read_page<T, F>(
+        &self,
+        read: Read,
+        mut page: PageRequest,
+        list: impl Fn(PageRequest) -> F,
+    ) -> Result<Page<T>, Error>
+    where
+        F: Future<Output = Result<Page<T>, StoreError>>,
+    {
+        let (mut items, mut turns) = (Vec::new(), 1);
+        loop {
+            let turn = self.read_turn(read).await;
+            let found = list(page).await?;
+            drop(turn);
+            let left = page.limit.less(found.items.len());
+            items.extend(found.items);
+            let (Some(left), Some(end)) = (left, found.next) else {
+                return Ok(Page { items, next: found.next });
+            };
+            if turns == TURNS_FOR_A_PAGE {
+                return Ok(Page { items, next: found.next });
+            }
+            page = PageRequest { limit: left, after: Some(end) };
+            turns += 1;
+        }
     }
 }

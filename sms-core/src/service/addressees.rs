@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::AccountHandle;
-use crate::contact::{Contact, ContactFields};
+use super::account::AccountHandle;
+use super::reading::Read;
+use crate::contact::fields::ContactFields;
+use crate::contact::saved::Contact;
+use crate::contact::store::ContactsWanted;
 use crate::error::Error;
 use crate::ids::{ContactId, ListId};
 use crate::list::ContactList;
@@ -12,7 +15,7 @@ use crate::sending::recipients::Recipients;
 use crate::sending::request::{MAX_LIST, SendRequest};
 use crate::sending::settle::TEST_NUMBERS_PER_REQUEST;
 use crate::sending::writer::page_size;
-use crate::text::Template;
+use crate::text::merge::Template;
 
 /// How many contacts are read at a time, at most.
 const PAGE: usize = 1_000;
@@ -83,7 +86,7 @@ impl AccountHandle {
             return Ok(());
         }
         for page in numbers.chunks(addressees.page_size) {
-            for contact in store.contacts_by_phone(self.id, page).await? {
+            for contact in store.contacts_among(self.id, ContactsWanted::Phones(page)).await? {
                 recipients.know(addressees.fields.of(&contact));
             }
         }
@@ -123,10 +126,12 @@ impl Addressees<'_> {
         let Some(mut members) = std::mem::replace(&mut self.list, Ok(None))? else {
             return Ok(());
         };
+        let turn = account.read_turn(Read::Page).await;
         let (store, list) = (account.sms.store(), members.list.id);
         let page =
             store.list_portion(account.id, list, members.after, self.page_size, &self.fields);
         let page = page.await?;
+        drop(turn);
         if page.len() == self.page_size {
             members.after = page.last().map(|contact| contact.id);
             self.list = Ok(Some(members));
@@ -144,7 +149,10 @@ async fn add_contacts(
     fields: &ContactFields,
     recipients: &mut Recipients,
 ) -> Result<(), Error> {
-    let found = account.sms.store().contacts_by_id(account.id, ids).await?;
+    let turn = account.read_turn(Read::Page).await;
+    let wanted = ContactsWanted::Ids(ids);
+    let found = account.sms.store().contacts_among(account.id, wanted).await?;
+    drop(turn);
     let found: BTreeMap<ContactId, Contact> =
         found.into_iter().map(|contact| (contact.id, contact)).collect();
     for id in ids {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::Sms;
+use super::sms::Sms;
 use crate::account::api_key::{ApiKey, KeyHash, KeyRecord};
-use crate::account::{AccountStatus, Mode};
+use crate::account::status::AccountStatus;
 use crate::error::{Error, causes};
 use crate::ids::{AccountId, ApiKeyId};
+use crate::mode::Mode;
 use crate::time::Timestamp;
 
 /// `last_used_at` is written at most this often.
@@ -18,15 +19,15 @@ const USED_EVERY: Duration = Duration::from_mins(1);
 pub struct Caller {
     /// The account of the key.
     pub account: AccountId,
-    /// Live or test.
+    /// Live or test, as the key's prefix says.
     pub mode: Mode,
-    /// The key.
+    /// The id of the key, not the key itself.
     pub key: ApiKeyId,
 }
 
 impl Sms {
     /// The caller with this key; `None` if the key is malformed, unknown or revoked, which a caller
-    /// cannot tell apart. A malformed key does not reach the store.
+    /// cannot distinguish. A malformed key does not reach the store.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Caller>, Error> {
         let Ok(key) = ApiKey::parse(token) else { return Ok(None) };
         self.caller_with(key.hash()).await
@@ -49,12 +50,14 @@ impl Sms {
 /// Whether a caller who was admitted earlier may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing has changed.
+    /// The key and its account may still make requests.
     Admitted,
     /// The key was revoked, or its account does not exist.
     KeyRevoked,
     /// The account is suspended.
     AccountSuspended,
+    /// The session in the console is over.
+    SessionOver,
 }
 
 impl Sms {

@@ -2,21 +2,27 @@
 
 use std::time::Duration;
 
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
 use super::planning::{Departure, MOST_PLANS, is_large};
-use super::{AccountHandle, Sms, Work};
+use super::reading::Read;
+use super::sms::Sms;
+use super::wake::Work;
 use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
 use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
 use crate::campaign::{Campaign, CampaignChange, CampaignInput, KeptDraft};
-use crate::error::{Error, FieldError};
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::{Claim, Made, Once};
 use crate::ids::{AccountId, CampaignId, ListId};
 use crate::list::ContactList;
-use crate::message::MessageStatus;
+use crate::message::status::MessageStatus;
 use crate::page::{Page, PageRequest};
 use crate::sending::facts::{Codes, PlanFacts, Shortening};
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
+use crate::upkeep::Chore;
+use crate::version::IfVersion;
 
 /// How long after a cancellation tidying takes over. Until then the caller that cancelled sweeps.
 const SWEPT_BY_ITSELF: Duration = Duration::from_mins(2);
@@ -52,7 +58,7 @@ impl AccountHandle {
         Ok(self.keyed(None).campaign_create(input).await?.value)
     }
 
-    /// One campaign.
+    /// One campaign of the account, with its counts; [`Error::NotFound`] if there is none.
     pub async fn campaign_get(&self, id: CampaignId) -> Result<Campaign, Error> {
         let found = self.sms.store().campaign_get(self.id, id).await?;
         found.ok_or(Error::NotFound("campaign"))
@@ -60,6 +66,7 @@ impl AccountHandle {
 
     /// A page of the account's campaigns, newest first.
     pub async fn campaign_list(&self, page: PageRequest) -> Result<Page<Campaign>, Error> {
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().campaign_list(self.id, page).await?)
     }
 
@@ -93,7 +100,20 @@ impl AccountHandle {
     ///
     /// [`Error::CampaignNotDraft`].
     pub async fn campaign_delete(&self, id: CampaignId) -> Result<(), Error> {
-        Ok(self.sms.store().campaign_delete(self.id, id).await?)
+        self.campaign_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes a draft if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version; [`Error::CampaignNotDraft`].
+    pub async fn campaign_delete_if(
+        &self,
+        id: CampaignId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        Ok(self.sms.store().campaign_delete(self.id, id, version.into()).await?)
     }
 
     /// Launches a draft: takes the credits of all its messages and queues them, or does nothing.
@@ -207,7 +227,7 @@ impl AccountHandle {
     pub async fn campaign_cancel(&self, id: CampaignId) -> Result<CampaignCancelled, Error> {
         let at = self.sms.now();
         let plan = CancelPlan { account: self.id, campaign: id, at };
-        let marked = self.sms.store().campaign_cancel(plan).await?;
+        let marked = self.sms.call_off(plan).await?;
         self.sms.sweep(self.id, id, usize::MAX).await?;
         let campaign = self.campaign_get(id).await?;
         // Includes messages that a worker found first and cancelled.
@@ -221,7 +241,7 @@ impl AccountHandle {
         found.ok_or_else(unknown)
     }
 
-    /// The approved name, spelled as it was approved.
+    /// The approved name, in the case in which it was approved.
     async fn approved(&self, wanted: Option<&str>) -> Result<Option<String>, Error> {
         let name = self.approved_sender(wanted).await?;
         Ok(name.map(|name| name.as_str().to_owned()))
@@ -256,7 +276,7 @@ impl Sms {
         now: Timestamp,
         limit: usize,
     ) -> Result<usize, StoreError> {
-        let mut done = self.store().campaign_counts_tidy(limit).await?;
+        let mut done = self.store().tidy(Chore::CampaignCounts, limit).await?;
         let before = now.minus(SWEPT_BY_ITSELF);
         for (account, campaign) in self.store().campaigns_unswept(before, limit).await? {
             done += self.sweep(account, campaign, limit.div_ceil(PORTION)).await?;

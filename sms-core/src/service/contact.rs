@@ -1,21 +1,27 @@
 //! An account's contacts.
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
+use super::reading::Read;
 use crate::contact::book::{CreatePlan, KeptContact, RemovePlan, UpdatePlan};
+use crate::contact::filter::ContactFilter;
 use crate::contact::import::{ImportPlan, ImportRow, Imported, MAX_ROWS};
-use crate::contact::input::CheckedContact;
-use crate::contact::{Contact, ContactFilter, ContactInput, ContactPatch, import_kept};
+use crate::contact::import_kept;
+use crate::contact::input::{CheckedContact, ContactInput, ContactPatch};
+use crate::contact::saved::Contact;
+use crate::contact::store::{ContactsWanted, CustomNamesWanted};
 use crate::error::Error;
 use crate::idempotency::Made;
 use crate::ids::{ContactId, ListId};
 use crate::page::{Page, PageRequest};
+use crate::phone::E164;
+use crate::version::IfVersion;
 
 /// A contact and its lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContactWithLists {
-    /// The contact.
+    /// The contact as it is now.
     pub contact: Contact,
     /// The ids of its lists, newest first.
     pub lists: Vec<ListId>,
@@ -39,13 +45,23 @@ impl AccountHandle {
         Ok(ContactWithLists { contact, lists })
     }
 
+    /// The contacts with these numbers, in any order. Numbers that are no contact's are left out.
+    pub async fn contacts_by_phone(&self, numbers: &[E164]) -> Result<Vec<Contact>, Error> {
+        if numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.sms.store().contacts_among(self.id, ContactsWanted::Phones(numbers)).await?)
+    }
+
     /// A page of contacts, newest first.
     pub async fn contact_list(
         &self,
         filter: &ContactFilter,
         page: PageRequest,
     ) -> Result<Page<Contact>, Error> {
-        Ok(self.sms.store().contact_list(self.id, filter, page).await?)
+        let store = self.sms.store();
+        let list = |page| store.contact_list(self.id, filter, page);
+        self.read_page(Read::that(filter.looks_through()), page, list).await
     }
 
     /// Changes a contact.
@@ -66,7 +82,20 @@ impl AccountHandle {
 
     /// Deletes a contact, also from every list.
     pub async fn contact_delete(&self, id: ContactId) -> Result<(), Error> {
-        let plan = RemovePlan { account: self.id, id };
+        self.contact_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes a contact if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version.
+    pub async fn contact_delete_if(
+        &self,
+        id: ContactId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        let plan = RemovePlan { account: self.id, id, if_version: version.into() };
         Ok(self.sms.store().contact_delete(plan).await?)
     }
 
@@ -75,7 +104,8 @@ impl AccountHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for more than 20,000 rows; [`Error::UnknownReference`] for the list.
+    /// [`Error::Invalid`] for more than [`MAX_ROWS`] rows; [`Error::UnknownReference`] for the
+    /// list.
     pub async fn contacts_import(
         &self,
         rows: Vec<ContactInput>,
@@ -86,7 +116,9 @@ impl AccountHandle {
 
     /// The names of custom fields that contacts use, sorted.
     pub async fn contact_fields(&self) -> Result<Vec<String>, Error> {
-        Ok(self.sms.store().custom_names(self.id).await?)
+        let _turn = self.read_turn(Read::Page).await;
+        let names = self.sms.store().custom_names(self.id, CustomNamesWanted::All).await?;
+        Ok(names.into_iter().collect())
     }
 }
 
@@ -117,11 +149,8 @@ impl Keyed<AccountHandle> {
         list: Option<ListId>,
     ) -> Result<Made<Imported>, Error> {
         if rows.len() > MAX_ROWS {
-            return Err(Error::invalid(
-                "rows",
-                "too_many",
-                "rows must have at most 20,000 contacts",
-            ));
+            let message = format!("rows must have at most {MAX_ROWS} contacts");
+            return Err(Error::invalid("rows", "too_many", message));
         }
         let rows: Vec<ImportRow> = rows.into_iter().map(ImportRow::of).collect();
         let claim = self.claim("contact_import", |fields| {

@@ -1,12 +1,12 @@
 //! The balance and the ledger of an account, as the operator changes and reads them.
 
-use super::Operator;
 use super::keyed::{Keyed, made};
-use super::operator::valid;
+use super::operator::{Operator, valid};
 use crate::credits::adjust::{AdjustPlan, Adjusted, MAX_NOTE};
 use crate::credits::ledger::Entry;
 use crate::credits::{Change, Credits};
-use crate::error::{Error, FieldError};
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::Made;
 use crate::ids::AccountId;
 use crate::page::{Page, PageRequest};

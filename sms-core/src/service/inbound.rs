@@ -1,16 +1,20 @@
 //! Inbound messages, whole or in segments.
 
 use super::keyed::Keyed;
-use super::operator::valid;
-use super::{Operator, Sms, Work};
-use crate::error::{Error, FieldError};
+use super::operator::{Operator, valid};
+use super::sms::Sms;
+use super::wake::Work;
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::{Claim, Made, Once, Settled};
 use crate::ids::Ids;
 use crate::inbound::segment::{
     GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, SegmentPlan, SegmentTaken,
 };
 use crate::inbound::{InboundMessage, InboundPlan, KeptInbound, MAX_BODY, Origin, TakenIn};
-use crate::message::{Body, Message};
+use crate::message::record::{Body, Message};
+use crate::number::store::NumbersWanted;
+use crate::originator::Originator;
 use crate::phone::E164;
 use crate::time::Timestamp;
 
@@ -21,7 +25,8 @@ impl Sms {
     pub async fn inbound_segment(&self, part: InboundSegment) -> Result<SegmentTaken, Error> {
         let (at, ids) = self.moment();
         let plan = SegmentPlan::new(part, self.inner.validity, at, ids);
-        let taken = self.store().inbound_segment_take(plan).await?;
+        let plan = SegmentPlan { reply_limits: self.inner.reply_limits, ..plan };
+        let taken = self.take_segment(plan).await?;
         if let SegmentTaken::Joined(taken) = &taken {
             self.wake_for(taken);
         }
@@ -47,8 +52,9 @@ impl Sms {
     ) -> Result<Once<TakenIn>, Error> {
         let (at, ids) = self.moment();
         let plan = InboundPlan::new(text, origin, at, ids);
-        let plan = InboundPlan { validity: self.inner.validity, ..plan };
-        let once = self.store().inbound_take(plan, claim).await?;
+        let (validity, reply_limits) = (self.inner.validity, self.inner.reply_limits);
+        let plan = InboundPlan { validity, reply_limits, ..plan };
+        let once = self.take_message(plan, claim).await?;
         if let Once::Done(taken) = &once {
             self.wake_for(taken);
         }
@@ -68,8 +74,9 @@ impl Sms {
         for given_up in 0..limit {
             let (at, ids) = self.moment();
             let (before, validity) = (at.minus(KEPT_FOR), self.inner.validity);
-            let plan = GiveUpPlan { before, validity, at, ids };
-            match self.store().inbound_segment_give_up(plan).await? {
+            let reply_limits = self.inner.reply_limits;
+            let plan = GiveUpPlan { before, validity, reply_limits, at, ids };
+            match self.give_up_segment(plan).await? {
                 GaveUp::Nothing => return Ok(given_up),
                 GaveUp::Forgotten => {}
                 GaveUp::TakenIn(taken) => self.wake_for(&taken),
@@ -96,10 +103,11 @@ impl Keyed<Operator> {
     /// change once it is recorded.
     pub async fn inbound(
         &self,
-        from: E164,
+        from: impl Into<Originator>,
         to: E164,
         body: String,
     ) -> Result<Made<Option<Message>>, Error> {
+        let from = from.into();
         valid(FieldError::of_text("body", &body, 0..=MAX_BODY).into_iter().collect())?;
         let claim = self.claim("inbound_take", |fields| {
             fields.add("from", [from.to_string()]);
@@ -111,7 +119,7 @@ impl Keyed<Operator> {
         if let Some(kept) = self.earlier::<TakenIn>(claim).await? {
             return sms.taken_before(kept).await;
         }
-        let number = sms.store().number_by_phone(to).await?;
+        let number = sms.store().number_list(NumbersWanted::Phone(to)).await?.pop();
         let route = number.and_then(|number| number.route);
         let route = route.unwrap_or_else(|| sms.default_route().clone());
         let text = InboundMessage { from, to, body: Body::new(body), route };

@@ -1,11 +1,13 @@
 //! Calls with an idempotency key: each takes effect once, and a repetition gets the first answer.
 
-use super::{AccountHandle, Operator, Sms};
-use crate::account::Mode;
+use super::account::AccountHandle;
+use super::operator::Operator;
+use super::sms::Sms;
 use crate::error::Error;
-use crate::idempotency::{
-    Answer, Claim, Earlier, Fields, Fingerprint, IdempotencyKey, Made, Once, Owner,
-};
+use crate::idempotency::fingerprint::{Fields, Fingerprint};
+use crate::idempotency::key::IdempotencyKey;
+use crate::idempotency::{Answer, Claim, Earlier, Made, Once, Owner};
+use crate::mode::Mode;
 
 /// A handle whose calls make something once for their idempotency key. Without a key, every call
 /// makes something.

@@ -1,14 +1,16 @@
 //! An account's keywords.
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
+use super::reading::Read;
 use crate::error::Error;
 use crate::idempotency::{Born, Made, Once};
 use crate::ids::{KeywordId, ListId};
 use crate::keyword::Keyword;
 use crate::keyword::save::{KeywordInput, KeywordPatch, Save, SavePlan, Values};
 use crate::page::{Page, PageRequest};
-use crate::text::is_reserved;
+use crate::text::stop_words::is_reserved;
+use crate::version::IfVersion;
 
 impl AccountHandle {
     /// Creates a keyword.
@@ -21,7 +23,7 @@ impl AccountHandle {
         Ok(self.keyed(None).keyword_create(input).await?.value)
     }
 
-    /// One keyword.
+    /// One keyword of the account; [`Error::NotFound`] if there is none.
     pub async fn keyword_get(&self, id: KeywordId) -> Result<Keyword, Error> {
         let found = self.sms.store().keyword_get(self.id, id).await?;
         found.ok_or(Error::NotFound("keyword"))
@@ -29,6 +31,7 @@ impl AccountHandle {
 
     /// A page of the account's keywords, newest first.
     pub async fn keyword_list(&self, page: PageRequest) -> Result<Page<Keyword>, Error> {
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().keyword_list(self.id, page).await?)
     }
 
@@ -46,9 +49,10 @@ impl AccountHandle {
         if !errors.is_empty() {
             return Err(Error::Invalid(errors));
         }
-        let values = values(patch)?;
+        let if_version = patch.if_version.clone();
+        let (save, values) = (Save::Change, values(patch)?);
         let at = self.sms.now();
-        let plan = SavePlan { account: self.id, id, save: Save::Change, values, at };
+        let plan = SavePlan { account: self.id, id, save, values, if_version, at };
         match self.sms.store().keyword_save(plan, None).await? {
             Once::Done(keyword) => Ok(keyword),
             Once::Earlier(_) => Err(Error::IdempotencyConflict),
@@ -57,7 +61,20 @@ impl AccountHandle {
 
     /// Deletes a keyword. Its effects stay.
     pub async fn keyword_delete(&self, id: KeywordId) -> Result<(), Error> {
-        let deleted = self.sms.store().keyword_delete(self.id, id).await?;
+        self.keyword_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes a keyword if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version.
+    pub async fn keyword_delete_if(
+        &self,
+        id: KeywordId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        let deleted = self.sms.store().keyword_delete(self.id, id, version.into()).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("keyword")) }
     }
 }
@@ -73,14 +90,17 @@ impl Keyed<AccountHandle> {
         let listening = Some(listening);
         let add_to_list_id = Some(add_to_list_id);
         let (keyword, reply) = (Some(keyword), Some(reply));
-        let values = values(KeywordPatch { keyword, reply, add_to_list_id, listening })?;
+        let if_version = IfVersion::Any;
+        let given = KeywordPatch { keyword, reply, add_to_list_id, listening, if_version };
+        let values = values(given)?;
         let word = values.word.clone().ok_or(Error::NotFound("keyword"))?;
         let claim = self.claim("keyword_create", |fields| values.meaning(fields));
         let claim = claim.as_ref();
         let AccountHandle { sms, id: account, mode: _ } = &self.handle;
         let plan = |born: Born<_>| {
             let (save, values) = (Save::Make(word.clone()), values.clone());
-            SavePlan { account: *account, id: born.id, save, values, at: born.at }
+            let (account, if_version) = (*account, IfVersion::Any);
+            SavePlan { account, id: born.id, save, values, if_version, at: born.at }
         };
         if let Some(born) = self.earlier::<Keyword>(claim).await? {
             return Ok(Made::again(plan(born).made(word.clone())));

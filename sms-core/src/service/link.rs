@@ -1,16 +1,21 @@
 //! An account's tracked links, and clicks on the links of all accounts.
 
-use super::{AccountHandle, Sms, Work};
+use super::account::AccountHandle;
+use super::reading::Read;
+use super::sms::Sms;
+use super::wake::Work;
 use crate::error::Error;
 use crate::ids::LinkId;
-use crate::link::{ClickPlan, Link, LinkBase, LinkCode, LinkFilter};
+use crate::link::click::ClickPlan;
+use crate::link::store::LinkWanted;
+use crate::link::{Link, LinkBase, LinkCode, LinkFilter};
 use crate::page::{Page, PageRequest};
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 
 impl AccountHandle {
-    /// One link.
+    /// One tracked link of the account; [`Error::NotFound`] if there is none.
     pub async fn link_get(&self, id: LinkId) -> Result<Link, Error> {
-        let found = self.sms.store().link_get(self.id, id).await?;
+        let found = self.sms.store().link_get(LinkWanted::Id(self.id, id)).await?;
         found.ok_or(Error::NotFound("link"))
     }
 
@@ -20,6 +25,7 @@ impl AccountHandle {
         filter: LinkFilter,
         page: PageRequest,
     ) -> Result<Page<Link>, Error> {
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().link_list(self.id, filter, page).await?)
     }
 }
@@ -53,6 +59,6 @@ impl Sms {
 
     /// The link with this code, of any account, without counting a click.
     pub async fn link_find(&self, code: LinkCode) -> Result<Option<Link>, Error> {
-        Ok(self.store().link_by_code(code).await?)
+        Ok(self.store().link_get(LinkWanted::Code(code)).await?)
     }
 }

@@ -1,15 +1,19 @@
 //! An account's lists of contacts.
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
-use crate::contact::{Contact, ContactFilter};
-use crate::error::{Error, FieldError};
+use super::reading::Read;
+use crate::contact::filter::ContactFilter;
+use crate::contact::saved::Contact;
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::{Born, Made};
 use crate::ids::{ContactId, ListId};
 use crate::list::join::{JoinInput, JoinPlan};
 use crate::list::{ContactList, ListChange, ListInput};
 use crate::page::{Page, PageRequest};
 use crate::phone::parse_uk_mobile;
+use crate::version::IfVersion;
 
 /// The result of [`list_add`](AccountHandle::list_add).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +35,7 @@ impl AccountHandle {
         Ok(self.keyed(None).list_create(input).await?.value)
     }
 
-    /// One list.
+    /// One list of the account; [`Error::NotFound`] if there is none.
     pub async fn list_get(&self, id: ListId) -> Result<ContactList, Error> {
         let found = self.sms.store().list_get(self.id, id).await?;
         found.ok_or(Error::NotFound("list"))
@@ -39,6 +43,7 @@ impl AccountHandle {
 
     /// A page of lists, newest first.
     pub async fn list_list(&self, page: PageRequest) -> Result<Page<ContactList>, Error> {
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().list_list(self.id, page).await?)
     }
 
@@ -55,7 +60,20 @@ impl AccountHandle {
 
     /// Deletes a list; its contacts stay.
     pub async fn list_delete(&self, id: ListId) -> Result<(), Error> {
-        let deleted = self.sms.store().list_delete(self.id, id).await?;
+        self.list_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes a list if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version.
+    pub async fn list_delete_if(
+        &self,
+        id: ListId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        let deleted = self.sms.store().list_delete(self.id, id, version.into()).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("list")) }
     }
 
@@ -67,6 +85,7 @@ impl AccountHandle {
     ) -> Result<Page<Contact>, Error> {
         self.list_get(id).await?;
         let filter = ContactFilter { list_id: Some(id), search: None };
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().contact_list(self.id, &filter, page).await?)
     }
 

@@ -1,16 +1,17 @@
 //! The operator's new accounts and keys, once for an idempotency key.
 
-use super::Operator;
 use super::keyed::{Keyed, made};
-use super::operator::{ApiKeyCreated, NewAccountInput, check_name, valid};
+use super::operator::{ApiKeyCreated, NewAccountInput, Operator, check_name, valid};
+use crate::account::Account;
 use crate::account::api_key::{ApiKey, KeyRecord};
+use crate::account::share::Share;
 use crate::account::store::{KeyCreated, NewAccount};
-use crate::account::{Account, Mode, Share};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, post};
 use crate::error::Error;
 use crate::idempotency::{Born, Claim, Made, Once, Replay, Settled};
 use crate::ids::{AccountId, ApiKeyId};
+use crate::mode::Mode;
 
 /// A new key, or the record of one that was created before.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ impl Keyed<Operator> {
         let bad_name = check_name(&input.name);
         valid(bad_name.into_iter().chain(input.settings.check()).collect())?;
         let claim = self.claim("account_create", |fields| {
-            let NewAccountInput { name, status, credits, settings } = &input;
+            let NewAccountInput { name, status, credits, settings, id: _ } = &input;
             fields.add("name", [name]);
             fields.add("status", [status.as_str()]);
             fields.add("credits", [credits.get().to_string()]);
@@ -37,7 +38,7 @@ impl Keyed<Operator> {
         let claim = claim.as_ref();
         let sms = &self.handle.sms;
         let again = |Born { id, at }: Born<AccountId>| {
-            let NewAccountInput { name, status, credits, settings } = input.clone();
+            let NewAccountInput { name, status, credits, settings, id: _ } = input.clone();
             let (share, balance) = (Share::default(), credits);
             let (created_at, updated_at) = (at, at);
             Account { id, name, status, balance, settings, share, created_at, updated_at }
@@ -47,7 +48,7 @@ impl Keyed<Operator> {
         }
         let at = sms.now();
         let mut ids = sms.ids(at);
-        let account = again(Born { id: ids.next(), at });
+        let account = again(Born { id: input.id.unwrap_or_else(|| ids.next()), at });
         let draft = Draft {
             id: ids.next(),
             cause: Cause::TopUp,

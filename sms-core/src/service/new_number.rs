@@ -1,15 +1,14 @@
 //! The operator's new numbers, once for an idempotency key.
 
-use super::Operator;
 use super::keyed::Keyed;
-use super::operator::{NumberInput, no_number, valid};
+use super::operator::{NumberInput, Operator, no_number, valid};
 use crate::error::Error;
 use crate::idempotency::{Made, Once};
 use crate::number::release::{AddPlan, Quarantine};
-use crate::number::store::{KeptNumber, NumberCreated};
+use crate::number::store::{KeptNumber, NumberCreated, NumbersWanted};
 use crate::number::{Holder, Number};
 use crate::phone::{E164, parse_any};
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 
 impl Keyed<Operator> {
     /// [`Operator::number_create`], once for the key. A repetition returns the number as it was
@@ -82,7 +81,8 @@ impl Operator {
         let (Some(account), Some(_)) = (number.holder.account(), number.next_rent_at) else {
             return Ok(number);
         };
-        let held = self.sms.store().numbers_held(account).await?;
+        let held = NumbersWanted::HeldBy(account);
+        let held = self.sms.store().number_list(held).await?;
         Ok(match held.into_iter().find(|held| held.id == number.id) {
             Some(Number { rental_charged_at, next_rent_at, .. }) => {
                 Number { rental_charged_at, next_rent_at, ..number }

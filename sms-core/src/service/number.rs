@@ -1,15 +1,17 @@
 //! An account's numbers and their rent.
 
-use super::{AccountHandle, Sms};
+use super::account::AccountHandle;
+use super::sms::Sms;
 use crate::error::Error;
 use crate::ids::AccountId;
 use crate::number::Number;
 use crate::number::rent::{RentPlan, RentScope, RentsCharged};
+use crate::number::store::NumbersWanted;
 
 impl AccountHandle {
     /// The account's dedicated numbers, newest first.
     pub async fn number_list(&self) -> Result<Vec<Number>, Error> {
-        Ok(self.sms.store().numbers_held(self.id).await?)
+        Ok(self.sms.store().number_list(NumbersWanted::HeldBy(self.id)).await?)
     }
 }
 

@@ -1,21 +1,28 @@
 //! The operator's calls: accounts and their approval, keys, credits, numbers, and messages and
 //! receipts brought in by hand.
 
-use super::{Sms, Work};
+use super::sms::Sms;
+use super::wake::Work;
 use crate::account::api_key::{ApiKey, KeyRecord};
-use crate::account::{Account, AccountChange, AccountStatus, Mode, Settings};
+use crate::account::settings::Settings;
+use crate::account::status::AccountStatus;
+use crate::account::{Account, AccountChange};
 use crate::credits::Credits;
-use crate::error::{Error, FieldError};
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::Once;
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use crate::inbound::Unrouted;
-use crate::message::Message;
+use crate::message::record::Message;
+use crate::mode::Mode;
 use crate::number::Number;
 use crate::number::release::Quarantine;
+use crate::number::store::{CheckedIn, NumbersWanted};
+use crate::originator::Originator;
 use crate::page::{Page, PageRequest};
 use crate::phone::{E164, parse_any};
 use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::setters::setters;
 
 /// The most characters of the name of an account or a key.
@@ -29,10 +36,12 @@ pub struct NewAccountInput {
     pub name: String,
     /// Its status, which decides whether it may send.
     pub status: AccountStatus,
-    /// Its opening balance.
+    /// Its opening balance; unless it is zero, the first entry of its ledger.
     pub credits: Credits,
-    /// Its settings.
+    /// Its settings: quiet hours, opt-out lines, and whether campaigns track links.
     pub settings: Settings,
+    /// Its id, of which no account may have been made yet; `None` for a new one.
+    pub id: Option<AccountId>,
 }
 
 impl NewAccountInput {
@@ -43,11 +52,14 @@ impl NewAccountInput {
             status: AccountStatus::Active,
             credits: Credits::new(u64::from(credits)).unwrap_or(Credits::MAX),
             settings: Settings::default(),
+            id: None,
         }
     }
 }
 
 setters! { NewAccountInput {
+    /// Gives the account this id, by which a program knows again what it made.
+    id(id: AccountId) = Some(id);
     /// Starts the account with this status.
     status(status: AccountStatus) = status;
     /// Starts the account with this balance.
@@ -104,7 +116,7 @@ setters! { NumberInput {
     quarantine(quarantine: Quarantine) = quarantine;
 } }
 
-/// A new key.
+/// A new API key, shown in full this once.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApiKeyCreated {
@@ -114,7 +126,7 @@ pub struct ApiKeyCreated {
     pub record: KeyRecord,
 }
 
-/// The operator's handle.
+/// The operator's handle, which acts on every account. It checks no token.
 #[derive(Debug, Clone)]
 pub struct Operator {
     pub(super) sms: Sms,
@@ -133,9 +145,14 @@ impl Operator {
         Ok(self.keyed(None).account_create(input).await?.value)
     }
 
-    /// One account.
+    /// One account with its balance; [`Error::NotFound`] if there is none.
     pub async fn account_get(&self, id: AccountId) -> Result<Account, Error> {
         self.sms.store().account_get(id).await?.ok_or(Error::NotFound("account"))
+    }
+
+    /// Those of these accounts that exist.
+    pub async fn accounts_among(&self, ids: &[AccountId]) -> Result<Vec<Account>, Error> {
+        Ok(self.sms.store().accounts_among(ids).await?)
     }
 
     /// A page of all accounts, newest first.
@@ -151,7 +168,7 @@ impl Operator {
     ) -> Result<Account, Error> {
         let bad_name = change.name.as_deref().and_then(check_name);
         valid(bad_name.into_iter().chain(change.settings.check()).collect())?;
-        let updated = self.sms.store().account_update(id, change, self.sms.now()).await?;
+        let updated = self.sms.change_account(id, change).await?;
         updated.ok_or(Error::NotFound("account"))
     }
 
@@ -218,20 +235,21 @@ impl Operator {
 
     /// All numbers, newest first.
     pub async fn number_list(&self) -> Result<Vec<Number>, Error> {
-        Ok(self.sms.store().number_list().await?)
+        Ok(self.sms.store().number_list(NumbersWanted::All).await?)
     }
 
     /// Deletes a number. Rent that was taken is not refunded; rent that is owed is not taken any
     /// more. Another holder does not get the number for 30 days, and what arrives on it meanwhile
     /// belongs to the account that last sent the person a message from it.
     pub async fn number_delete(&self, id: NumberId) -> Result<(), Error> {
-        let deleted = self.sms.store().number_delete(id, self.sms.now()).await?;
+        let deleted = self.sms.delete_number(id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 
     /// Records a check-in of the gateway behind a number. The number is online for five minutes.
     pub async fn number_check_in(&self, id: NumberId) -> Result<(), Error> {
-        let known = self.sms.store().number_check_in(id, self.sms.now()).await?;
+        let at = self.sms.now();
+        let known = self.sms.store().number_check_in(CheckedIn::Number(id), at).await? > 0;
         if known { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 
@@ -239,7 +257,7 @@ impl Operator {
     /// belongs to no account.
     pub async fn inbound(
         &self,
-        from: E164,
+        from: impl Into<Originator>,
         to: E164,
         body: impl Into<String>,
     ) -> Result<Option<Message>, Error> {

@@ -5,23 +5,25 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::addressees::Addressees;
 use super::compute::{self, Compute};
 use super::turns::{Turn, Turns};
-use crate::account::Mode;
+use crate::contact::store::CustomNamesWanted;
 use crate::credits::Credits;
 use crate::error::Error;
+use crate::mode::Mode;
 use crate::number::sending_number;
+use crate::number::store::NumbersWanted;
 use crate::phone::E164;
-use crate::route::RouteName;
+use crate::route_name::RouteName;
 use crate::sending::facts::{Codes, PlanFacts, Shortening};
 use crate::sending::plan::{Planner, Progress};
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
 use crate::sending::settle::TEST_NUMBERS_PER_REQUEST;
 use crate::sending::writer::effort;
-use crate::store::StoreError;
+use crate::store_error::StoreError;
 use crate::time::Timestamp;
 
 /// How often a send is planned again when its facts change between plan and commit.
@@ -231,12 +233,20 @@ impl AccountHandle {
         if names.is_empty() {
             return Ok(BTreeSet::new());
         }
-        Ok(self.sms.store().custom_names_among(self.id, &names).await?)
+        Ok(self.sms.store().custom_names(self.id, CustomNamesWanted::Among(&names)).await?)
+    }
+
+    /// The words in braces of a text that are neither a built-in field nor a custom field of any
+    /// contact, each once, in order of appearance. A [quote](Self::quote) reports them, too.
+    pub async fn unknown_fields(&self, body: &str) -> Result<Vec<String>, Error> {
+        let known = self.custom_names_in(body).await?;
+        let names = crate::text::custom_names(body).into_iter();
+        Ok(names.filter(|name| !known.contains(*name)).map(str::to_owned).collect())
     }
 
     /// From which number and by which route messages leave.
     pub(super) async fn departure(&self, at: Timestamp) -> Result<Departure, Error> {
-        let own = self.sms.store().numbers_for(self.id).await?;
+        let own = self.sms.store().number_list(NumbersWanted::UsableBy(self.id)).await?;
         let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
         let route = match self.mode {
             Mode::Test => RouteName::test(),

@@ -4,27 +4,32 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
-use super::{AccountHandle, Sms, Work};
-use crate::error::{Error, FieldError};
+use super::reading::Read;
+use super::sms::Sms;
+use super::wake::Work;
+use crate::error::Error;
 use crate::event::EventType;
 use crate::event::kinds::Kinds;
 use crate::event::log::{EventPage, EventRequest, LoggedEvent, ReadFrom};
 use crate::event::position::Position;
-use crate::idempotency::{Claim, Fields, Made};
+use crate::field_error::FieldError;
+use crate::idempotency::fingerprint::Fields;
+use crate::idempotency::{Claim, Made};
 use crate::ids::{EndpointId, EventId};
 use crate::page::Limit;
 use crate::time::Timestamp;
-use crate::webhook::Endpoint;
-use crate::webhook::replay::{
-    MOST_PAGES, PORTION, PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused,
-    Span, may_begin,
-};
+use crate::upkeep::Due;
+use crate::webhook::endpoint::Endpoint;
+use crate::webhook::replay::plan::{PortionEnd, PortionPlan, ReplayPlan, ReplayRefused, may_begin};
+use crate::webhook::replay::{MOST_PAGES, PORTION, Replay, ReplayBegun, Span};
+use crate::webhook::store::EndpointsWanted;
 
 /// The log is in the order of commits, and most events happen at most this long before theirs.
 const SLACK: Duration = Duration::from_mins(1);
 /// How many replays go on in one call.
-const AT_ONCE: usize = 20;
+const AT_ONCE: usize = 100;
 
 /// Where a replay begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub enum ReplayFrom {
 /// What to send again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayRequest {
-    /// Where it begins.
+    /// Where in the log it begins.
     pub from: ReplayFrom,
     /// Only events before this time; `None` for all events up to now.
     pub to: Option<Timestamp>,
@@ -151,8 +156,8 @@ impl AccountHandle {
     }
 
     /// A place in the log before what happened at `at` or later: all of it, unless more than
-    /// [`Limit::EXPORT`] events in a row before that place were committed late, or so many were
-    /// that a request may not read them all.
+    /// [`Limit::EXPORT`] events in a row before that place were committed late, or more were than a
+    /// request may read.
     async fn place_before(&self, at: Timestamp) -> Result<Position, Error> {
         let mut high = self.newest().await?;
         for _ in 0..MOST_PAGES {
@@ -210,6 +215,7 @@ impl AccountHandle {
     }
 
     async fn page(&self, kinds: Kinds, from: ReadFrom, limit: Limit) -> Result<EventPage, Error> {
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().event_list(self.id, EventRequest { kinds, from, limit }).await?)
     }
 }
@@ -291,9 +297,9 @@ impl Keyed<AccountHandle> {
 }
 
 impl Sms {
-    /// Goes on with replays whose next portion is due. Returns how many portions it wrote: their
-    /// deliveries are due now. Call it beside the calls that deliver, because a portion may take
-    /// long to read.
+    /// Continues replays whose next portion is due, one of each account. Returns how many portions
+    /// it wrote: their deliveries are due now. Call it beside the calls that deliver, because a
+    /// portion may take long to read.
     ///
     /// # Errors
     ///
@@ -301,20 +307,26 @@ impl Sms {
     pub async fn replays_go_on(&self) -> Result<usize, Error> {
         let at = self.now();
         let Some(asked) = self.inner.replays.ask(at) else { return Ok(0) };
-        let next = self.store().replays_next().await?;
+        let next = self.store().next(Due::Replays).await?;
         self.inner.replays.looked(&asked, at, next);
         if next.is_none_or(|next| next > at) {
             return Ok(0);
         }
-        let due = self.store().replays_due(at, AT_ONCE).await?;
+        let due =
+            self.store().endpoint_list(EndpointsWanted::ReplaysDue { at, limit: AT_ONCE }).await?;
         if due.is_empty() {
             self.inner.replays.all_wait(&asked, at);
         }
         let mut written = Ok(0);
+        let mut served = BTreeSet::new();
         for endpoint in due {
+            if served.contains(&endpoint.account) {
+                continue;
+            }
             let Some(replay) = endpoint.replay else { continue };
             match self.go_on(&endpoint, replay, at).await {
                 Ok(()) => {
+                    served.insert(endpoint.account);
                     self.inner.replays.wrote(at);
                     written = written.map(|count| count + 1);
                 }

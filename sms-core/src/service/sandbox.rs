@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Sms, Work};
+use super::sms::Sms;
+use super::wake::Work;
 use crate::clock::MovableClock;
 use crate::error::Error;
 use crate::time::Timestamp;

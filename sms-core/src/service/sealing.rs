@@ -1,6 +1,6 @@
 //! Webhook secrets, sealed before the store gets them and opened when they sign.
 
-use super::Sms;
+use super::sms::Sms;
 use crate::error::Error;
 use crate::ids::EndpointId;
 use crate::webhook::endpoint::Endpoint;
@@ -8,6 +8,7 @@ use crate::webhook::reseal::ResealPlan;
 use crate::webhook::sealing::{SealError, SecretPlace, StoredSecret};
 use crate::webhook::secret::Secret;
 use crate::webhook::sender::WebhookRequest;
+use crate::webhook::store::EndpointsWanted;
 
 /// How many endpoints are read and written at once.
 const PORTION: usize = 500;
@@ -26,7 +27,8 @@ impl Sms {
     pub async fn seal_secrets(&self) -> Result<usize, Error> {
         let (mut after, mut sealed) = (None, 0);
         loop {
-            let endpoints = self.store().endpoints_after(after, PORTION).await?;
+            let wanted = EndpointsWanted::All { after, limit: PORTION };
+            let endpoints = self.store().endpoint_list(wanted).await?;
             let Some(last) = endpoints.last() else { return Ok(sealed) };
             after = Some(last.secret_place());
             let plans = endpoints.iter().map(|endpoint| self.reseal(endpoint));

@@ -1,14 +1,18 @@
 //! An account's sender names, and the operator's review of them.
 
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
-use super::{AccountHandle, Operator};
-use crate::error::{Error, FieldError};
+use super::operator::Operator;
+use super::reading::Read;
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::{Born, Made};
 use crate::ids::SenderNameId;
 use crate::page::{Page, PageRequest};
-use crate::sender_name::{
-    Decision, MAX_REMARK, ReviewPlan, ReviewStatus, SenderName, SenderValue, approved,
-};
+use crate::sender_name::review::{Decision, ReviewPlan};
+use crate::sender_name::status::ReviewStatus;
+use crate::sender_name::store::NamesWanted;
+use crate::sender_name::{MAX_REMARK, SenderName, SenderValue, approved};
 
 impl AccountHandle {
     /// Requests a sender name, which waits for the operator's review.
@@ -27,7 +31,8 @@ impl AccountHandle {
 
     /// All of the account's sender names, newest first, including rejected ones.
     pub async fn sender_name_list(&self) -> Result<Vec<SenderName>, Error> {
-        Ok(self.sms.store().sender_name_list(self.id).await?)
+        let _turn = self.read_turn(Read::Page).await;
+        Ok(self.sms.store().sender_name_list(self.id, NamesWanted::All).await?)
     }
 
     /// The approved name that a send asks for; `None` if it asks for none.
@@ -36,7 +41,7 @@ impl AccountHandle {
         wanted: Option<&str>,
     ) -> Result<Option<SenderValue>, Error> {
         let Some(wanted) = wanted else { return Ok(None) };
-        let names = self.sms.store().sender_names_approved(self.id).await?;
+        let names = self.sms.store().sender_name_list(self.id, NamesWanted::Approved).await?;
         approved(&names, wanted).cloned().map(Some).ok_or(Error::SenderNotApproved)
     }
 }
@@ -105,7 +110,7 @@ impl Operator {
             return Err(Error::Invalid(vec![error]));
         }
         let plan = ReviewPlan { id, decision, reason, at: self.sms.now() };
-        Ok(self.sms.store().sender_name_review(plan).await?)
+        Ok(self.sms.review(plan).await?)
     }
 }
 

@@ -2,27 +2,32 @@
 
 use std::borrow::Cow;
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::planning::OptOuts::{AtTheCommit, Now};
 use super::planning::{Asked, Kept, MOST_PLANS};
 use crate::error::Error;
+use crate::idempotency::fingerprint::Fingerprint;
+use crate::idempotency::key::IdempotencyKey;
 use crate::sending::facts::Codes;
-use crate::sending::idempotency::Fingerprint;
+use crate::sending::idempotency::EarlierSend;
 use crate::sending::plan::Planner;
 use crate::sending::quote::{Quote, QuoteTally};
 use crate::sending::recipients::{Rejection, RejectionReason};
 use crate::sending::request::SendRequest;
 use crate::sending::settle::Sent;
-use crate::store::{CommitError, StoreError};
-use crate::text::measure;
+use crate::store_error::{CommitError, StoreError};
+use crate::text::segments::measure;
 
 /// How many plans of a send may have a worker hold their messages. Such a plan is stale if a number
 /// was released or a sender name rejected; what this program remembers of them may be older for
 /// some seconds. A plan for the queue is not: claims look at both.
 const MOST_HELD_PLANS: usize = 2;
 
-/// Up to this price, a send is replayed at once. A dearer one may have as many messages as it cost
-/// credits; to read them takes time and memory, so the replay waits for its turn.
+/// Up to this many recipients, a send's key is not looked up before the commit.
+const MOST_SMALL: usize = 10;
+
+/// Up to this price, a send is replayed at once. A send that cost more may have as many messages as
+/// it cost credits. Reading them takes time and memory, so the replay waits for its turn.
 const SMALL_REPLAY: u64 = 10_000;
 
 impl AccountHandle {
@@ -39,15 +44,32 @@ impl AccountHandle {
     /// [`Error::IdempotencyConflict`]; [`Error::TooManyPlans`]; [`Error::TooManyPlansInAll`]; for
     /// test keys [`Error::TestLimitExceeded`] and [`Error::TestMessagesUsedUp`].
     pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
-        let kept = match self.key_use(&request).await? {
-            KeyUse::First => Kept::WhatItCanPay,
-            KeyUse::Again(sent) => return Ok(*sent),
-            KeyUse::OtherRequest => Kept::Nothing,
-        };
-        let words = self.words(&request).await?;
+        if is_small(&request) {
+            // The commit finds a key that was used before. Only a refusal is looked at again,
+            // because what was valid at the first time may not be now, such as a scheduled time
+            // that has passed.
+            return match self.send_new(&request, Kept::WhatItCanPay).await {
+                Err(refused) if may_be_repeated(&refused) => match self.key_use(&request).await? {
+                    KeyUse::Again(sent) => Ok(*sent),
+                    KeyUse::First | KeyUse::OtherRequest => Err(refused),
+                },
+                result => result,
+            };
+        }
+        // Planning and committing a large send costs more than a look-up.
+        match self.key_use(&request).await? {
+            KeyUse::First => self.send_new(&request, Kept::WhatItCanPay).await,
+            KeyUse::Again(sent) => Ok(*sent),
+            KeyUse::OtherRequest => self.send_new(&request, Kept::Nothing).await,
+        }
+    }
+
+    /// Sends, or replays the send whose key the commit finds.
+    async fn send_new(&self, request: &SendRequest, kept: Kept) -> Result<Sent, Error> {
+        let words = self.words(request).await?;
         let codes = Codes::Drawn(&self.sms.inner.random);
         let opt_outs = AtTheCommit;
-        let mut asked = Asked { request: &request, words: &words, codes, opt_outs, kept };
+        let mut asked = Asked { request, words: &words, codes, opt_outs, kept };
         // Held until the commit, because the plan takes memory until then.
         let mut turn = None;
         for tried in 0..MOST_PLANS {
@@ -101,27 +123,37 @@ impl AccountHandle {
         let planned = |planner: &mut Planner| tally.add(planner.take_planned());
         let planner = self.plan(&asked, &mut turn, planned).await?;
         let balance = self.get().await?.balance;
-        Ok(tally.finish(planner.price(), balance, measure(&words).encoding))
+        let quote = tally.finish(planner.price(), balance, measure(&words).encoding);
+        Ok(Quote { gaps: planner.gaps(), ..quote })
     }
 
-    /// What the request's key was used for. It is looked up before anything else is checked,
-    /// because what was valid at the first time may not be now, such as a scheduled time that has
-    /// passed. The commit refuses a key that was used for another request, once the request is
-    /// known to be valid.
+    /// The answer to the send that is remembered under a key, as it was; `None` if there is none.
+    pub async fn send_of(&self, key: &IdempotencyKey) -> Result<Option<Sent>, Error> {
+        match self.sms.store().send_earlier(self.id, key, self.sms.now()).await? {
+            Some(earlier) => self.replayed(earlier).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn replayed(&self, earlier: EarlierSend) -> Result<Sent, Error> {
+        let _turn = if earlier.credits.get() > SMALL_REPLAY {
+            Some(self.turn(&self.sms.inner.turns).await?)
+        } else {
+            None
+        };
+        Ok(self.sms.store().send_replay(self.id, earlier).await?)
+    }
+
+    /// What the request's key was used for. The commit refuses a key that was used for another
+    /// request, once the request is known to be valid.
     async fn key_use(&self, request: &SendRequest) -> Result<KeyUse, Error> {
         let Some(key) = &request.idempotency_key else { return Ok(KeyUse::First) };
-        let store = self.sms.store();
-        let earlier = store.send_earlier(self.id, key, self.sms.now()).await?;
+        let earlier = self.sms.store().send_earlier(self.id, key, self.sms.now()).await?;
         let fingerprint = Fingerprint::of(request, self.mode);
         match earlier {
             None => Ok(KeyUse::First),
             Some(earlier) if earlier.fingerprint == fingerprint => {
-                let _turn = if earlier.credits.get() > SMALL_REPLAY {
-                    Some(self.turn(&self.sms.inner.turns).await?)
-                } else {
-                    None
-                };
-                Ok(KeyUse::Again(Box::new(store.send_replay(self.id, earlier).await?)))
+                Ok(KeyUse::Again(Box::new(self.replayed(earlier).await?)))
             }
             Some(_) => Ok(KeyUse::OtherRequest),
         }
@@ -152,8 +184,20 @@ enum KeyUse {
     First,
     /// The same request, with this answer.
     Again(Box<Sent>),
-    /// Another send.
+    /// Another send or another operation: a conflict.
     OtherRequest,
+}
+
+/// Whether a request names few recipients. Such a request is answered by the commit alone.
+fn is_small(request: &SendRequest) -> bool {
+    let named = request.numbers().take(MOST_SMALL + 1).count() + request.contact_ids.len();
+    request.list_id.is_none() && named <= MOST_SMALL
+}
+
+/// Whether the same request may have been accepted before, although it is refused now. The store
+/// compares keys itself, and has nothing to say while it is unavailable.
+fn may_be_repeated(refused: &Error) -> bool {
+    !matches!(refused, Error::IdempotencyConflict | Error::Store(_))
 }
 
 /// Whether the text could not be sent to a valid number.

@@ -1,12 +1,14 @@
 //! Signing in to the console, and who is signed in.
 
-use super::{Caller, Sms};
+use super::authenticate::{Caller, Standing};
+use super::sms::Sms;
+use crate::account::Account;
 use crate::account::api_key::KeyHash;
-use crate::account::status::MayNotSend;
-use crate::account::{Account, AccountStatus};
+use crate::account::status::{AccountStatus, MayNotSend};
 use crate::error::Error;
 use crate::session::{Holder, MOST_OF_ONE, OperatorHash, Session, SessionToken};
 use crate::time::Timestamp;
+use crate::upkeep::Chore;
 
 /// How many sessions that are over each sign-in removes at most.
 const TIDIED_AT_ONCE: usize = 100;
@@ -14,14 +16,14 @@ const TIDIED_AT_ONCE: usize = 100;
 /// Who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignedIn {
-    /// Somebody of an account.
+    /// A person who signed in with a key of an account.
     Account {
-        /// The account.
+        /// The account as it is now.
         account: Account,
         /// The key that they signed in with.
         caller: Caller,
     },
-    /// The operator.
+    /// The operator, who has no account.
     Operator,
 }
 
@@ -78,7 +80,7 @@ impl Sms {
         let session = Session::begin(token.hash(), holder(&token), now);
         let expires_at = session.expires_at;
         self.store().session_create(session, MOST_OF_ONE).await?;
-        self.store().sessions_tidy(now, TIDIED_AT_ONCE).await?;
+        self.store().tidy(Chore::Sessions { before: now }, TIDIED_AT_ONCE).await?;
         Ok(OpenSession { token, who, expires_at })
     }
 
@@ -108,6 +110,24 @@ impl Sms {
             return Ok(None);
         };
         Ok(Some(OpenSession { token, who, expires_at: session.expires_at }))
+    }
+
+    /// Whether a session that was found earlier still stands, for a long answer such as a stream of
+    /// events. A key that was revoked and an account that is suspended end it, too.
+    pub async fn session_standing(
+        &self,
+        session: &OpenSession,
+        now: Timestamp,
+    ) -> Result<Standing, Error> {
+        if let SignedIn::Account { caller, .. } = &session.who {
+            let standing = self.standing(caller).await?;
+            if standing != Standing::Admitted {
+                return Ok(standing);
+            }
+        }
+        let found = self.store().session_find(session.token.hash()).await?;
+        let stands = found.is_some_and(|found| !found.is_over(now));
+        Ok(if stands { Standing::Admitted } else { Standing::SessionOver })
     }
 
     async fn signed_in_with(&self, key: KeyHash) -> Result<Option<SignedIn>, Error> {

@@ -1,12 +1,15 @@
 //! An account's templates.
 
-use super::AccountHandle;
+use super::account::AccountHandle;
 use super::keyed::{Keyed, made};
-use crate::error::{Error, FieldError};
+use super::reading::Read;
+use crate::error::Error;
+use crate::field_error::FieldError;
 use crate::idempotency::{Born, Made};
 use crate::ids::TemplateId;
 use crate::page::{Page, PageRequest};
 use crate::template::{Template, TemplateChange, TemplateInput, TemplateSearch};
+use crate::version::IfVersion;
 
 impl AccountHandle {
     /// Creates a template.
@@ -18,7 +21,7 @@ impl AccountHandle {
         Ok(self.keyed(None).template_create(input).await?.value)
     }
 
-    /// One template.
+    /// One template of the account; [`Error::NotFound`] if there is none.
     pub async fn template_get(&self, id: TemplateId) -> Result<Template, Error> {
         let found = self.sms.store().template_get(self.id, id).await?;
         found.ok_or(Error::NotFound("template"))
@@ -32,7 +35,9 @@ impl AccountHandle {
         page: PageRequest,
     ) -> Result<Page<Template>, Error> {
         let search = q.and_then(TemplateSearch::parse);
-        Ok(self.sms.store().template_list(self.id, search.as_ref(), page).await?)
+        let store = self.sms.store();
+        let list = |page| store.template_list(self.id, search.as_ref(), page);
+        self.read_page(Read::that(search.is_some()), page, list).await
     }
 
     /// Changes a template. Messages created from it stay as they are.
@@ -53,7 +58,20 @@ impl AccountHandle {
 
     /// Deletes a template. Messages created from it stay.
     pub async fn template_delete(&self, id: TemplateId) -> Result<(), Error> {
-        let deleted = self.sms.store().template_delete(self.id, id).await?;
+        self.template_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes a template if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version.
+    pub async fn template_delete_if(
+        &self,
+        id: TemplateId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        let deleted = self.sms.store().template_delete(self.id, id, version.into()).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("template")) }
     }
 }

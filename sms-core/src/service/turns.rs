@@ -49,7 +49,7 @@ struct Waiting {
 }
 
 impl Turns {
-    /// Lets so many run at once.
+    /// Lets this many run at once.
     pub(super) fn new(at_once: NonZeroUsize) -> Self {
         let line = Line {
             at_once: at_once.get(),

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use super::account::AccountHandle;
 use super::keyed::Keyed;
-use super::{AccountHandle, Sms, Work};
-use crate::dispatch::Lease;
-use crate::error::{Error, FieldError};
+use super::reading::Read;
+use super::sms::Sms;
+use super::wake::Work;
+use crate::dispatch::queue::Lease;
+use crate::error::Error;
 use crate::event::{Event, EventData, EventType, TestPing};
+use crate::field_error::FieldError;
 use crate::idempotency::{Born, Made, Settled};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
+use crate::version::IfVersion;
 use crate::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, Room,
 };
@@ -22,11 +27,12 @@ use crate::webhook::rotation::SecretChange;
 use crate::webhook::sealing::SecretPlace;
 use crate::webhook::secret::Secret;
 use crate::webhook::sender::{UrlCheck, WebhookAnswer, WebhookRequest};
+use crate::webhook::store::EndpointsWanted;
 
 /// What an update does to the secrets of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rotation {
-    /// They stay.
+    /// They stay as they are.
     #[default]
     Keep,
     /// A new secret is drawn. The one before it stays valid for a day.
@@ -57,10 +63,11 @@ impl AccountHandle {
 
     /// All endpoints, newest first.
     pub async fn webhook_list(&self) -> Result<Vec<Endpoint>, Error> {
-        Ok(self.sms.store().endpoint_list(self.id).await?)
+        let _turn = self.read_turn(Read::Page).await;
+        Ok(self.sms.store().endpoint_list(EndpointsWanted::Of(self.id)).await?)
     }
 
-    /// One endpoint.
+    /// One endpoint of the account; [`Error::NotFound`] if there is none.
     pub async fn webhook_get(&self, id: EndpointId) -> Result<Endpoint, Error> {
         let found = self.sms.store().endpoint_get(self.id, id).await?;
         found.ok_or(Error::NotFound("webhook"))
@@ -93,7 +100,20 @@ impl AccountHandle {
 
     /// Deletes an endpoint and its deliveries.
     pub async fn webhook_delete(&self, id: EndpointId) -> Result<(), Error> {
-        let deleted = self.sms.store().endpoint_delete(self.id, id).await?;
+        self.webhook_delete_if(id, IfVersion::Any).await
+    }
+
+    /// Deletes an endpoint if it has this version, or one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreconditionFailed`] if it has another version.
+    pub async fn webhook_delete_if(
+        &self,
+        id: EndpointId,
+        version: impl Into<IfVersion>,
+    ) -> Result<(), Error> {
+        let deleted = self.sms.store().endpoint_delete(self.id, id, version.into()).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("webhook")) }
     }
 
@@ -127,6 +147,7 @@ impl AccountHandle {
         page: PageRequest,
     ) -> Result<Page<Delivery>, Error> {
         self.webhook_get(endpoint).await?;
+        let _turn = self.read_turn(Read::Page).await;
         Ok(self.sms.store().delivery_list(self.id, endpoint, page).await?)
     }
 
@@ -157,7 +178,7 @@ impl AccountHandle {
         url: Option<&str>,
         events: Option<&BTreeSet<EventType>>,
     ) -> Result<Vec<FieldError>, Error> {
-        let existing = self.sms.store().endpoint_list(self.id).await?.len();
+        let existing = self.sms.store().endpoint_list(EndpointsWanted::Of(self.id)).await?.len();
         Ok(self.check_fields(url, events, url_check(settle_creation(existing))).await)
     }
 
@@ -219,7 +240,8 @@ impl Keyed<AccountHandle> {
             return account.webhook_again(input, born).await;
         }
         let store = account.sms.store();
-        let has_room = settle_creation(store.endpoint_list(account.id).await?.len());
+        let has_room =
+            settle_creation(store.endpoint_list(EndpointsWanted::Of(account.id)).await?.len());
         let check = url_check(has_room);
         let mut errors = account.check_fields(Some(&input.url), Some(&input.events), check).await;
         errors.extend(check_description(input.description.as_deref()));

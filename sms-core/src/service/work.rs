@@ -3,6 +3,7 @@
 //! Any number of programs may make these calls at once on one store. Dropping a call at any point
 //! loses nothing: what it had claimed is claimed again when its lease runs out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,36 +11,45 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
 use self::group::{Carried, Group, group_by_route};
-pub(super) use self::held::{ExpiredLook, HeldLeases, NextTurns, Unrecorded};
 use self::held::{Known, Recording};
 use self::hold::Hold;
-pub(super) use self::room::Rooms;
-use super::Sms;
-use crate::dispatch::{Claimed, FollowUp, Lane, OutcomePlan, OutcomeRecorded};
+use super::sms::Sms;
+use crate::dispatch::Claimed;
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::outcome::{FollowUp, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
+use crate::hand_over::{Comeback, HandOver, HandedOver};
 use crate::idempotency::KEPT_FOR;
 use crate::inbound::segment::InboundSegment;
 use crate::inbound::{InboundMessage, Origin, SHARED_REACH};
-use crate::message::MessageStatus;
+use crate::lane::{Lane, RouteLane};
 use crate::message::filter::SETTLED_AFTER;
+use crate::message::status::MessageStatus;
 use crate::number::rent::RentsCharged;
-use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
+use crate::number::store::CheckedIn;
+use crate::receipt::report::{self, NetworkReport, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
-use crate::route::{Comeback, HandOver, HandedOver, RouteName, RouteSink};
+use crate::route::RouteSink;
+use crate::route_name::RouteName;
 use crate::sending::settle::TEST_MESSAGES_KEPT;
 use crate::time::Timestamp;
+use crate::upkeep::{Chore, Due};
 use crate::webhook::delivery;
 
 pub use super::wake::{Wake, Work};
 
 mod claim;
+pub(super) mod claim_size;
 mod from_birth;
 mod group;
-mod held;
+pub(super) mod held;
 mod hold;
 mod journalled;
+pub(super) mod own_numbers;
+pub(super) mod records;
+mod reports;
 mod reserve;
-mod room;
+pub(super) mod room;
 
 /// What one call of [`Sms::dispatch_due`] or [`Sms::record_kept`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +66,8 @@ pub struct Dispatched {
     /// Messages whose outcome no longer counted, because a receipt came first or the lease had run
     /// out.
     pub lost: usize,
+    /// Whether the claim took as many as it may, so that there may be more.
+    pub is_full: bool,
     /// Lanes whose messages stayed in the queue, because the route that carries them has no room
     /// for them.
     pub lanes_left: usize,
@@ -86,7 +98,7 @@ impl Dispatched {
 pub struct DispatchFailed {
     /// What it did nevertheless.
     pub done: Dispatched,
-    /// The last error.
+    /// Why not. If several things failed, the last error.
     #[source]
     pub error: Error,
 }
@@ -109,23 +121,20 @@ impl Sms {
     /// it claims anything. The first call records what an earlier run left in the
     /// [journal](super::SmsBuilder::journal).
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
-        self.dispatch_lanes(&Lane::ALL, limit).await
+        self.dispatch_lanes(&Lane::ALL, limit, |_| {}).await
     }
 
-    /// [`dispatch_due`](Self::dispatch_due) for nothing but what somebody waits for. A program that
-    /// runs this beside it hands such messages over while its other calls wait for the outcomes of
-    /// many.
-    pub async fn dispatch_normal(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
-        self.dispatch_lanes(&[Lane::Normal], limit).await
-    }
-
-    async fn dispatch_lanes(
+    /// [`dispatch_due`](Self::dispatch_due) for these lanes alone. Calls `claimed` as soon as the
+    /// routes have what was claimed. A program that then makes the next call beside this one keeps
+    /// a network busy that answers slowly: a call ends when its last outcome is recorded.
+    pub async fn dispatch_lanes(
         &self,
         lanes: &[Lane],
         limit: usize,
+        claimed: impl FnOnce(Dispatched) + Send,
     ) -> Result<Dispatched, DispatchFailed> {
         let mut done = Dispatched::default();
-        match self.hand_over_due(lanes, limit, &mut done).await {
+        match self.hand_over_due(lanes, limit, &mut done, claimed).await {
             Ok(()) => Ok(done),
             Err(error) => Err(DispatchFailed { done, error }),
         }
@@ -136,9 +145,13 @@ impl Sms {
         lanes: &[Lane],
         limit: usize,
         done: &mut Dispatched,
+        tell: impl FnOnce(Dispatched) + Send,
     ) -> Result<(), Error> {
         self.record_left_over(done).await?;
         self.record_kept_into(done).await?;
+        if self.inner.claim_size.pauses(self.now()) {
+            return Ok(());
+        }
         self.fail_expired(limit, done).await?;
         // One claim after the other. Each has to see what the earlier ones hold, or all workers of
         // a program would claim messages of the same slow route.
@@ -146,16 +159,24 @@ impl Sms {
         let mut waiting = self.lanes_that_wait();
         waiting.retain(|waiting| lanes.contains(&waiting.lane));
         done.lanes_left = waiting.len();
-        let (claimed, held) = self.claim_in_turn(lanes, &waiting, limit).await?;
-        done.count_claimed(&claimed);
+        let (claimed, held) = self.claim_in_turn(lanes, &waiting, limit, done).await?;
         let hold = held.hold;
         let carried =
             claimed.held.into_iter().map(|it| Carried { held: Arc::new(it), hold, permit: None });
         let messages = claimed.messages.into_iter().zip(carried);
-        let groups = group_by_route(messages, |name| self.carrier(name));
+        // A store that took long for the claim leaves no time to submit them.
+        let (messages, late): (Vec<_>, Vec<_>) =
+            messages.partition(|(text, _)| text.look.is_fresh());
+        let groups = group_by_route(messages.into_iter(), |name| self.carrier(name));
         self.note_claim(&groups);
-        let hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group)).collect();
+        let mut hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group)).collect();
+        if !late.is_empty() {
+            let back = late.iter().map(|(_, text)| self.outcome(text, HandOver::GivenBack));
+            let known = Known { plans: back.collect(), ..Known::default() };
+            hand_overs.push(async move { vec![self.record(known).await] }.boxed());
+        }
         drop(claiming);
+        tell(*done);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
             match recorded {
@@ -212,15 +233,34 @@ impl Sms {
     /// that these take.
     async fn record(&self, known: Known) -> Result<Vec<OutcomeRecorded>, Error> {
         let recording = Recording::of(known, &self.inner.unrecorded, &self.inner.leases);
+        let _turn = self.inner.records.turn().await;
         let recorded = self.store().dispatch_record(recording.plans().to_vec()).await?;
         self.note_settled(recording.plans().iter().map(|plan| plan.message));
         let comes_back = recording.plans().iter().any(|plan| plan.result.comes_back());
+        let given_back = self.note_given_back(recording.plans());
         recording.succeeded();
         self.wake(Work::Webhooks);
+        if given_back {
+            self.wake(Work::Dispatch);
+        }
         if comes_back {
             self.wake(Work::FollowUps);
         }
         Ok(recorded)
+    }
+
+    /// What was given back waits in the queue: nothing new overtakes it. Returns whether any was.
+    fn note_given_back(&self, plans: &[OutcomePlan]) -> bool {
+        let mut given_back = plans.iter().filter(|plan| plan.result == HandOver::GivenBack);
+        let lane = |plan: &OutcomePlan| {
+            let HeldMessage { message, entry, .. } = plan.held.as_deref()?;
+            Some(RouteLane::new(message.route.clone(), entry.lane))
+        };
+        let lanes: BTreeSet<RouteLane> = given_back.clone().filter_map(lane).collect();
+        for lane in &lanes {
+            self.inner.rooms.goes_to_queue(lane);
+        }
+        given_back.next().is_some()
     }
 
     /// Records outcomes that could not be recorded when they arrived, and keeps those that still
@@ -277,7 +317,7 @@ impl Sms {
                     receipts.push(ReceiptPlan { receipt, at, ids, follow_up: Some(id) });
                 }
                 Comeback::Reply(body) => {
-                    let text = InboundMessage { from: person, to: number, body, route };
+                    let text = InboundMessage { from: person.into(), to: number, body, route };
                     answers.push((text, Origin::Answer { to: message, follow_up: id }));
                 }
             }
@@ -294,36 +334,32 @@ impl Sms {
         result
     }
 
-    /// Records the networks' reports on segments, in the order given. A report on an unknown
-    /// segment is kept until the segment is recorded.
-    pub async fn record_reports(
-        &self,
-        reports: Vec<NetworkReport>,
-    ) -> Vec<Result<Reported, Error>> {
-        let at = self.now();
-        let plans = reports.into_iter().map(|report| ReportPlan { report, at, ids: self.ids(at) });
-        let recorded = self.store().reports_record(plans.collect()).await;
-        self.wake(Work::Webhooks);
-        recorded.into_iter().map(|one| one.map_err(Error::from)).collect()
-    }
-
     /// Removes up to `limit` of each kind of data past its retention: deliveries, events and
     /// contacts on shared numbers after 30 days, idempotency keys and networks' ids after 7 days,
-    /// test sends after two hours. Also records what has arrived of long messages whose first
-    /// segment is a day old, folds the counts of campaigns, and cancels the leftover messages of
-    /// cancelled campaigns. Returns how many it processed.
+    /// test sends after two hours; and receipts that match no message beyond their bound. Also
+    /// records what has arrived of long messages whose first segment is a day old, folds the counts
+    /// of campaigns, and cancels the leftover messages of cancelled campaigns. Returns how many it
+    /// processed.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
-        let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
-        let keys = store.idempotency_tidy(now.minus(KEPT_FOR), limit).await?;
-        let contacts = store.last_contacted_tidy(now.minus(SHARED_REACH), limit).await?;
-        let tests = store.test_sends_tidy(now.minus(TEST_MESSAGES_KEPT), limit).await?;
-        let parts = self.give_up_parts(limit).await?;
-        let campaigns = self.campaigns_tidy(now, limit).await?;
-        let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;
-        let events = store.events_tidy(now.minus(self.inner.events_kept_for), limit).await?;
-        Ok(deliveries + keys + contacts + tests + parts + campaigns + ids + events)
+        let before = |kept_for| now.minus(kept_for);
+        let mut done = 0;
+        for chore in [
+            Chore::Deliveries { before: before(delivery::KEPT_FOR) },
+            Chore::IdempotencyKeys { before: before(KEPT_FOR) },
+            Chore::LastContacts { before: before(SHARED_REACH) },
+            Chore::TestSends { before: before(TEST_MESSAGES_KEPT) },
+        ] {
+            done += store.tidy(chore, limit).await?;
+        }
+        done += self.give_up_parts(limit).await?;
+        done += self.campaigns_tidy(now, limit).await?;
+        done += store.tidy(Chore::Reports { before: before(report::KEPT_FOR) }, limit).await?;
+        done += self.trim_unmatched(limit).await?;
+        let events = Chore::Events { before: before(self.inner.events_kept_for) };
+        done += store.tidy(events, limit).await?;
+        Ok(done)
     }
 
     /// Prepares searches for words in about `limit` messages that are new since the last call.
@@ -331,7 +367,7 @@ impl Sms {
     /// same result, but slow down as messages accumulate.
     pub async fn prepare_search(&self, limit: usize) -> Result<usize, Error> {
         let before = self.now().minus(SETTLED_AFTER);
-        Ok(self.store().search_prepare(before, limit).await?)
+        Ok(self.store().tidy(Chore::Search { before }, limit).await?)
     }
 
     /// Does up to `limit` due pieces of work of this kind, and waits for them. Returns how many it
@@ -354,13 +390,13 @@ impl Sms {
     /// The earliest time at which work of this kind is due; `None` if there is none.
     pub async fn next_work(&self, work: Work) -> Result<Option<Timestamp>, Error> {
         let next = match work {
-            Work::Dispatch => self.store().dispatch_next().await,
+            Work::Dispatch => self.store().next(Due::Messages).await,
             Work::Webhooks => {
-                let delivery = self.store().deliveries_next().await?;
+                let delivery = self.store().next(Due::Deliveries).await?;
                 return Ok(delivery.into_iter().chain(self.inner.replays.next()).min());
             }
-            Work::FollowUps => self.store().follow_ups_next().await,
-            Work::Rents => self.store().rents_next().await,
+            Work::FollowUps => self.store().next(Due::FollowUps).await,
+            Work::Rents => self.store().next(Due::Rents).await,
         };
         Ok(next?)
     }
@@ -398,9 +434,8 @@ impl RouteSink for Sms {
         self.record_receipt(receipt).await.map(|_| ())
     }
 
-    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), Error>> {
-        let recorded = self.record_reports(reports).await;
-        recorded.into_iter().map(|one| one.map(|_| ())).collect()
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<Reported, Error>> {
+        self.record_reports(reports).await
     }
 
     async fn inbound(&self, text: InboundMessage) -> Result<(), Error> {
@@ -416,7 +451,7 @@ impl RouteSink for Sms {
         if route == self.default_route() {
             behind.push(None);
         }
-        self.store().numbers_check_in(behind, self.now()).await?;
+        self.store().number_check_in(CheckedIn::Routes(behind), self.now()).await?;
         Ok(())
     }
 }

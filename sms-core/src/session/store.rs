@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Session, SessionHash};
-use crate::store::StoreError;
-use crate::time::Timestamp;
+use crate::store_error::StoreError;
 
 /// Keeps the sessions of the console by the hashes of their tokens.
 #[async_trait]
@@ -19,8 +18,4 @@ pub trait SessionStore: Send + Sync {
 
     /// Removes a session; does nothing if there is none.
     async fn session_delete(&self, hash: SessionHash) -> Result<(), StoreError>;
-
-    /// Removes up to `limit` sessions that ended by themselves before `before`, the oldest first.
-    /// Returns how many.
-    async fn sessions_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

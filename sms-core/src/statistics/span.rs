@@ -13,11 +13,11 @@ use crate::time::Timestamp;
 /// The length of time that a total covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Span {
-    /// One millisecond.
+    /// One millisecond: the finest time that anything counts at.
     Moment,
-    /// One minute.
+    /// One whole minute, which starts at second 0.
     Minute,
-    /// One hour.
+    /// One whole hour, which starts at minute 0.
     Hour,
 }
 

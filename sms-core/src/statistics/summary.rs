@@ -4,7 +4,7 @@
 use chrono::{Days, NaiveDate};
 
 use super::{Counted, Counts, Period};
-use crate::error::FieldError;
+use crate::field_error::FieldError;
 use crate::setters::setters;
 use crate::time::{Timestamp, london};
 
@@ -29,7 +29,7 @@ pub struct SummaryRequest {
 /// A period and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The period requested.
+    /// The period that was requested.
     pub current: Period,
     /// The period of equal length before it.
     pub previous: Period,
@@ -39,7 +39,7 @@ pub struct Window {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The period requested.
+    /// The period that was requested.
     pub period: Period,
     /// The counts in this period.
     pub counts: Counts,

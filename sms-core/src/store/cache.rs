@@ -38,7 +38,7 @@ pub struct Ticket {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// An empty cache.
+    /// A cache without entries.
     pub fn new() -> Self {
         Self::default()
     }

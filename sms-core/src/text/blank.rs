@@ -1,5 +1,7 @@
 //! Characters that do not show: white space and invisible characters.
 
+use crate::invisible::is_invisible;
+
 /// Whether a text shows nothing: it is empty, or none of its characters [has ink](has_ink).
 ///
 /// A text of zero-width spaces alone is blank, because it would arrive as an empty message that
@@ -42,23 +44,6 @@ const fn is_filler(c: char) -> bool {
             | '\u{1BCA0}'..='\u{1BCA3}'
             | '\u{1D173}'..='\u{1D17A}'
             | '\u{E0000}'..='\u{E0FFF}'
-    )
-}
-
-/// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks,
-/// the byte order mark and the soft hyphen. These are the characters of Unicode's category Cf that
-/// programs leave behind when text is copied.
-pub const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{AD}'
-            | '\u{61C}'
-            | '\u{180E}'
-            | '\u{200B}'..='\u{200F}'
-            | '\u{202A}'..='\u{202E}'
-            | '\u{2060}'..='\u{2064}'
-            | '\u{2066}'..='\u{206F}'
-            | '\u{FEFF}'
     )
 }
 

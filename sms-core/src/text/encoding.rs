@@ -23,7 +23,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Every value.
+    /// Every value. Stores may keep one as its index here: a new value goes to the end.
     pub const ALL: [Self; 2] = [Self::Gsm7, Self::Ucs2];
 
     /// The name in the API: `gsm7` or `ucs2`.

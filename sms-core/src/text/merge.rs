@@ -3,14 +3,18 @@
 //! A body is parsed once into a [`Template`] and rendered for many recipients, each time only as
 //! far as a limit. A body without fields is borrowed, not copied. The caller supplies values as
 //! text and knows which custom names the account uses; [`custom_names`] lists the names to look up.
+//! `{first_name|there}` has a fallback, which stands where the recipient has no value.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::blank::is_blank;
+use super::full_name::full_name;
 use crate::phone::E164;
 
-/// The values that one recipient has for merge fields. `None` and an empty value render as nothing.
+/// The values that one recipient has for merge fields. `None` and an empty value render as nothing,
+/// or as the fallback of the field.
 pub trait MergeFields {
     /// The value of `{first_name}`.
     fn first_name(&self) -> Option<&str>;
@@ -58,14 +62,18 @@ impl MergeFields for NumberOnly {
 /// name. Any other `{word}` stays as typed, as do braces that hold spaces or capitals. Values are
 /// inserted as they are; a value that looks like a field is not filled again.
 ///
+/// After a name, `|` begins a fallback. It ends at the closing brace, and is text: it may be empty
+/// and may hold anything but braces and line ends. It stands in place of a value that is missing or
+/// blank, and in place of a name that no contact has.
+///
 /// ```
 /// use sms_core::text::{NumberOnly, Template};
 ///
-/// let template = Template::parse("Hi {first_name}, {phone} has {points} {pints}", |name| {
+/// let template = Template::parse("Hi {first_name|there}, {phone} has {points} {pints}", |name| {
 ///     name == "points"
 /// });
 /// let recipient = NumberOnly("+447700900123".parse()?);
-/// assert_eq!(template.render(&recipient, 1_600)?, "Hi , +447700900123 has  {pints}");
+/// assert_eq!(template.render(&recipient, 1_600)?, "Hi there, +447700900123 has  {pints}");
 /// assert!(template.render(&recipient, 20).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -73,23 +81,33 @@ impl MergeFields for NumberOnly {
 pub struct Template {
     body: String,
     fields: Vec<Field>,
+    /// The places in `fields` of those that may leave a gap.
+    bare: Vec<usize>,
 }
 
 impl Template {
     /// Finds the fields of a body. `is_custom` says whether any contact of the account has a custom
     /// field of this name; it is not asked about built-in names.
     pub fn parse(body: &str, is_custom: impl Fn(&str) -> bool) -> Self {
-        let fields = Names::of(body)
-            .filter_map(|(place, name)| {
-                let value = match built_in(name) {
-                    Some(value) => value,
-                    None if is_custom(name) => Value::Custom,
-                    None => return None,
-                };
-                Some(Field { place, value })
+        let value = |name: &str, fallback: Option<&Range<usize>>| match built_in(name) {
+            Some(value) => Some(value),
+            None if is_custom(name) => Some(Value::Custom),
+            // Its fallback says what to do without a value.
+            None => fallback.map(|_| Value::Unknown),
+        };
+        let fields: Vec<Field> = Names::of(body)
+            .filter_map(|Found { place, name, fallback }| {
+                let value = value(&body[name.clone()], fallback.as_ref())?;
+                Some(Field { place, name, value, fallback })
             })
             .collect();
-        Self { body: body.to_owned(), fields }
+        let mut seen = BTreeSet::new();
+        let mut leaves_gaps = |field: &Field| {
+            let may_be_blank = field.value != Value::Phone && field.fallback.is_none();
+            may_be_blank && seen.insert(&body[field.name.clone()])
+        };
+        let bare = (0..fields.len()).filter(|place| leaves_gaps(&fields[*place])).collect();
+        Self { body: body.to_owned(), fields, bare }
     }
 
     /// The body as typed.
@@ -100,6 +118,18 @@ impl Template {
     /// Whether the text may differ between recipients. If not, render and measure it once.
     pub fn has_fields(&self) -> bool {
         !self.fields.is_empty()
+    }
+
+    /// The names of the fields that leave a gap for a recipient without a value, because they have
+    /// no fallback: each once, in order of appearance.
+    pub fn bare_fields(&self) -> impl Iterator<Item = &str> {
+        self.bare.iter().map(|place| &self.body[self.fields[*place].name.clone()])
+    }
+
+    /// For each of the [`bare_fields`](Self::bare_fields), whether this recipient has no value.
+    pub fn blanks(&self, recipient: &(impl MergeFields + ?Sized)) -> impl Iterator<Item = bool> {
+        let fields = self.bare.iter().map(|place| &self.fields[*place]);
+        fields.map(|field| is_blank(&field.value_of(&self.body, recipient)))
     }
 
     /// How many characters the text may have for a recipient with the longest values.
@@ -176,13 +206,12 @@ impl Bounded {
 /// ```
 pub fn custom_names(body: &str) -> Vec<&str> {
     let mut seen = BTreeSet::new();
-    let names = Names::of(body).map(|(_, name)| name);
-    names.filter(|name| built_in(name).is_none() && seen.insert(*name)).collect()
+    field_names(body).filter(|name| built_in(name).is_none() && seen.insert(*name)).collect()
 }
 
 /// Every name in braces, built-in or not, as often as it occurs.
 pub fn field_names(body: &str) -> impl Iterator<Item = &str> {
-    Names::of(body).map(|(_, name)| name)
+    Names::of(body).map(|found| &body[found.name])
 }
 
 /// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name is allowed,
@@ -204,11 +233,16 @@ const LONGEST_BUILT_IN: usize = 254;
 /// The maximum length of a name, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// A merge field and its byte range, braces included.
+/// A merge field in a body, found by the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
+    /// Its byte range, braces included.
     place: Range<usize>,
+    /// That of its name.
+    name: Range<usize>,
     value: Value,
+    /// That of its fallback.
+    fallback: Option<Range<usize>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,6 +253,8 @@ enum Value {
     Phone,
     Email,
     Custom,
+    /// No contact of the account has a field of this name: the fallback stands for all.
+    Unknown,
 }
 
 impl Field {
@@ -228,20 +264,26 @@ impl Field {
         recipient: &(impl MergeFields + ?Sized),
         text: &mut Bounded,
     ) -> Result<(), TooManyCharacters> {
+        let value = self.value_of(body, recipient);
+        match &self.fallback {
+            Some(fallback) if is_blank(&value) => text.push(&body[fallback.clone()]),
+            _ => text.push(&value),
+        }
+    }
+
+    fn value_of<'a>(&self, body: &str, recipient: &'a (impl MergeFields + ?Sized)) -> Cow<'a, str> {
+        let known = |value: Option<&'a str>| Cow::Borrowed(value.unwrap_or_default());
         match self.value {
-            Value::FirstName => text.push(recipient.first_name().unwrap_or_default()),
-            Value::LastName => text.push(recipient.last_name().unwrap_or_default()),
-            Value::Email => text.push(recipient.email().unwrap_or_default()),
-            Value::Phone => text.push(&recipient.phone().to_string()),
+            Value::FirstName => known(recipient.first_name()),
+            Value::LastName => known(recipient.last_name()),
+            Value::Email => known(recipient.email()),
+            Value::Phone => Cow::Owned(recipient.phone().to_string()),
             Value::FullName => {
-                let first = recipient.first_name().unwrap_or_default();
-                let last = recipient.last_name().unwrap_or_default();
-                text.push(format!("{first} {last}").trim())
+                let name = full_name(recipient.first_name(), recipient.last_name());
+                Cow::Owned(name.unwrap_or_default())
             }
-            Value::Custom => {
-                let name = &body[self.place.start + 1..self.place.end - 1];
-                text.push(&recipient.custom(name).unwrap_or_default())
-            }
+            Value::Custom => recipient.custom(&body[self.name.clone()]).unwrap_or_default(),
+            Value::Unknown => Cow::Borrowed(""),
         }
     }
 }
@@ -257,7 +299,15 @@ fn built_in(name: &str) -> Option<Value> {
     }
 }
 
-/// Iterates over every well-formed name in braces, with its byte range.
+/// A name in braces, as byte ranges.
+struct Found {
+    /// The byte range of the braces and all between them.
+    place: Range<usize>,
+    name: Range<usize>,
+    fallback: Option<Range<usize>>,
+}
+
+/// Iterates over every well-formed name in braces.
 struct Names<'a> {
     body: &'a str,
     at: usize,
@@ -269,20 +319,34 @@ impl<'a> Names<'a> {
     }
 }
 
-impl<'a> Iterator for Names<'a> {
-    type Item = (Range<usize>, &'a str);
+impl Iterator for Names<'_> {
+    type Item = Found;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Found> {
         while let Some(found) = self.body[self.at..].find('{') {
             let open = self.at + found;
-            let inside = &self.body[open + 1..];
-            let length = name_length(inside.as_bytes());
+            let length = name_length(&self.body.as_bytes()[open + 1..]);
+            let name = open + 1..open + 1 + length;
             // After a brace that opens no field, another may open one: `{{phone}`.
-            self.at = open + 1 + length;
-            if length > 0 && inside.as_bytes().get(length) == Some(&b'}') {
-                self.at += 1;
-                return Some((open..self.at, &inside[..length]));
+            self.at = name.end;
+            if length == 0 {
+                continue;
             }
+            let (fallback, end) = match self.body.as_bytes().get(name.end) {
+                Some(b'}') => (None, name.end),
+                Some(b'|') => {
+                    let begin = name.end + 1;
+                    let end = self.body[begin..].find(['{', '}', '\n', '\r']);
+                    let end = end.map(|end| begin + end);
+                    match end.filter(|end| self.body.as_bytes()[*end] == b'}') {
+                        Some(end) => (Some(begin..end), end),
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            };
+            self.at = end + 1;
+            return Some(Found { place: open..self.at, name, fallback });
         }
         None
     }

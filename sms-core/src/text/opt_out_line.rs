@@ -1,4 +1,4 @@
-//! The line at the end of a marketing message that tells the recipient how to opt out.
+//! The line at the end of a marketing message that says how to opt out.
 //!
 //! Each account has settings for these lines. This module has their defaults and inserts them.
 

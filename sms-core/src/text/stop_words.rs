@@ -3,7 +3,7 @@
 //! Keywords are matched by [`first_word`] too, so that one rule says what a word is. Other modules
 //! decide what an opt-out leads to.
 
-use super::blank::is_invisible;
+use crate::invisible::is_invisible;
 
 /// Words that an account cannot use as keywords, in the order of the specification.
 pub const RESERVED_WORDS: [&str; 9] =

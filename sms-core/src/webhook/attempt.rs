@@ -13,7 +13,7 @@ use super::pause::{Asked, Paused, length_asked};
 use super::retry::{Jitter, RetrySchedule};
 use super::sealing::StoredSecret;
 use super::sender::WebhookRequest;
-use crate::dispatch::{Lease, LeaseToken};
+use crate::dispatch::queue::{Lease, LeaseToken};
 use crate::event::EventType;
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::time::Timestamp;
@@ -35,7 +35,7 @@ pub struct DeliveryClaimPlan {
 /// How many deliveries a worker has room for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
-    /// In total.
+    /// For all endpoints together.
     pub total: usize,
     /// For all endpoints together whose last attempt failed.
     pub failing: usize,
@@ -139,7 +139,7 @@ fn claim(
 pub struct AttemptPlan {
     /// The account of the delivery.
     pub account: AccountId,
-    /// The delivery.
+    /// The delivery that was attempted.
     pub delivery: DeliveryId,
     /// The lease under which the attempt was made.
     pub token: LeaseToken,
@@ -273,7 +273,7 @@ pub struct RetryPlan {
     pub account: AccountId,
     /// The endpoint that the request names.
     pub endpoint: EndpointId,
-    /// The delivery.
+    /// The delivery to send again.
     pub delivery: DeliveryId,
     /// The time of the request.
     pub at: Timestamp,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Endpoint;
-use crate::dispatch::LeaseToken;
+use super::endpoint::Endpoint;
+use crate::dispatch::queue::LeaseToken;
 use crate::event::{Event, EventBody, EventType, Raised};
 use crate::ids::{AccountId, DeliveryId, EndpointId, EventId, Ids};
 use crate::time::Timestamp;
@@ -85,7 +85,7 @@ impl fmt::Display for DeliveryError {
 /// One event for one endpoint. Its id and body are the same in every attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its id.
+    /// Its id, which the header of every attempt carries, so that receivers deduplicate by it.
     pub id: DeliveryId,
     /// The account of the endpoint.
     pub account: AccountId,
@@ -97,7 +97,7 @@ pub struct Delivery {
     pub event_type: EventType,
     /// The bytes that it carries.
     pub body: EventBody,
-    /// Its state.
+    /// Whether it is pending, delivered or given up.
     pub status: DeliveryStatus,
     /// How many attempts have ended.
     pub attempts: u32,

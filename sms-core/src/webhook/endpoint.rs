@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::event::EventType;
 use crate::field_error::FieldError;
-use crate::idempotency::{Answer, Born, Fields};
+use crate::idempotency::fingerprint::Fields;
+use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, EndpointId};
 use crate::setters::setters;
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion, Version, Versioned};
 use crate::webhook::pause::Pause;
 use crate::webhook::replay::Replay;
 use crate::webhook::rotation::{OldSecret, SecretChange, SigningSecrets};
@@ -30,7 +32,7 @@ pub enum DisabledReason {
 }
 
 impl DisabledReason {
-    /// Every reason.
+    /// Every value. Stores may keep one as its index here: a new value goes to the end.
     pub const ALL: [Self; 2] = [Self::ByOwner, Self::Failures];
 
     /// The name used in the API and by stores.
@@ -58,10 +60,10 @@ impl Power {
     }
 }
 
-/// A webhook endpoint.
+/// A webhook endpoint: a customer's URL that receives events. An account has at most 10.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its id.
+    /// The id, which stays the same when the URL changes.
     pub id: EndpointId,
     /// The account that it belongs to.
     pub account: AccountId,
@@ -115,6 +117,30 @@ impl Endpoint {
     }
 }
 
+/// What the account sets, and the secrets, but no failures, pauses or replays. A secret enters the
+/// digest as it is stored, which cannot be guessed, so the version reveals nothing about it.
+impl Versioned for Endpoint {
+    const KIND: &'static str = "webhook";
+
+    fn version(&self) -> Version {
+        let Self { id, account: _, url, events, description, power, secret, old_secret, .. } = self;
+        let off = match power {
+            Power::On => None,
+            Power::Off(reason) => Some(reason.as_str()),
+        };
+        let old = old_secret.as_ref();
+        Version::of(Self::KIND, id, |fields| {
+            fields.add("url", [url]);
+            fields.add("events", events.iter().map(|event| event.as_str()));
+            fields.add("description", description.as_deref());
+            fields.add("off", off);
+            fields.add("secret", [secret.to_stored()]);
+            fields.add("old_secret", old.map(|old| old.secret.to_stored()));
+            fields.add("old_secret_until", old.map(|old| old.until.to_string()));
+        })
+    }
+}
+
 /// A repetition returns the endpoint as it was created. Its secret is not kept.
 impl Answer for Endpoint {
     type Kept = Born<EndpointId>;
@@ -158,7 +184,7 @@ impl EndpointInput {
         fields.add("off", (!power.is_on()).then_some(""));
     }
 
-    /// The new endpoint.
+    /// The endpoint as it is first stored: without failures, pause or replay.
     pub fn into_endpoint(
         self,
         id: EndpointId,
@@ -187,7 +213,7 @@ impl EndpointInput {
 }
 
 setters! { EndpointInput {
-    /// Describes the endpoint.
+    /// Describes the endpoint for people of the account.
     description(text: impl Into<String>) = Some(text.into());
     /// Sets whether the endpoint is on from the start.
     power(power: Power) = power;
@@ -196,7 +222,7 @@ setters! { EndpointInput {
 /// A change of an endpoint. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndpointChange {
-    /// A new URL.
+    /// A new URL, to which deliveries that wait are sent too.
     pub url: Option<String>,
     /// Other kinds of event.
     pub events: Option<BTreeSet<EventType>>,
@@ -206,15 +232,22 @@ pub struct EndpointChange {
     pub power: Option<Power>,
     /// A new secret, or the end of an old one.
     pub secret: Option<SecretChange>,
+    /// The versions on which the change may be made.
+    pub if_version: IfVersion,
 }
 
 impl EndpointChange {
     /// The endpoint after the change. Enabling it resets the count of failures. Enabling it and
     /// moving it to another URL end its pause. Enabling and disabling it end its replay. Disabling
     /// an endpoint that failures have disabled keeps that reason.
-    #[must_use]
-    pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
-        let Self { url, events, description, power, secret } = self;
+    ///
+    /// # Errors
+    ///
+    /// The endpoint, which the store found under its lock, has another version than the change was
+    /// made on.
+    pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Result<Endpoint, Changed> {
+        let Self { url, events, description, power, secret, if_version } = self;
+        if_version.check(&endpoint)?;
         let enables = !endpoint.power.is_on() && power == Some(Power::On);
         let moves = url.as_ref().is_some_and(|url| *url != endpoint.url);
         let failures = if enables { 0 } else { endpoint.consecutive_failures };
@@ -226,7 +259,7 @@ impl EndpointChange {
             Some(change) => change.apply(endpoint.secret, at),
             None => (endpoint.secret, endpoint.old_secret),
         };
-        Endpoint {
+        Ok(Endpoint {
             url: url.unwrap_or(endpoint.url),
             events: events.unwrap_or(endpoint.events),
             description: description.unwrap_or(endpoint.description),
@@ -238,12 +271,12 @@ impl EndpointChange {
             replay: endpoint.replay.filter(|_| !enables && power.is_on()),
             updated_at: at,
             ..endpoint
-        }
+        })
     }
 }
 
 setters! { EndpointChange {
-    /// Replaces the URL.
+    /// Replaces the URL. Deliveries that wait are sent to the new one.
     url(url: impl Into<String>) = Some(url.into());
     /// Replaces the kinds of event that the endpoint wants.
     events(kinds: impl IntoIterator<Item = EventType>) = Some(kinds.into_iter().collect());
@@ -251,6 +284,8 @@ setters! { EndpointChange {
     description(text: Option<&str>) = Some(text.map(str::to_owned));
     /// Switches the endpoint on or off.
     power(power: Power) = Some(power);
+    /// Makes the change on this version only.
+    if_version(version: impl Into<IfVersion>) = version.into();
 } }
 
 /// What is wrong with a description that is given.
@@ -305,7 +340,7 @@ mod tests {
         let off = endpoint(Power::Off(DisabledReason::Failures));
         assert!(!off.wants(EventType::MessageSent));
         let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
-        let on = change.apply(off, Timestamp::from_millis(5));
+        let on = change.apply(off, Timestamp::from_millis(5)).unwrap();
         assert_eq!((on.power, on.consecutive_failures), (Power::On, 0));
         assert!(on.wants(EventType::MessageSent));
         assert!(!on.wants(EventType::MessageDelivered));
@@ -327,7 +362,8 @@ mod tests {
             (&off, change().power(Power::On), None),
             (&off, change(), pause),
         ] {
-            assert_eq!(change.clone().apply(before.clone(), at).pause, expected, "{change:?}");
+            let after = change.clone().apply(before.clone(), at).unwrap();
+            assert_eq!(after.pause, expected, "{change:?}");
         }
         assert!(on.is_paused(at) && !on.is_paused(Timestamp::from_millis(9)));
         assert!(!endpoint(Power::On).is_paused(at));
@@ -337,7 +373,7 @@ mod tests {
     fn enabling_an_enabled_endpoint_keeps_its_failures() {
         let failing = Endpoint { consecutive_failures: 99, ..endpoint(Power::On) };
         let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
-        let still = change.apply(failing, Timestamp::from_millis(5));
+        let still = change.apply(failing, Timestamp::from_millis(5)).unwrap();
         assert_eq!((still.power, still.consecutive_failures), (Power::On, 99));
     }
 
@@ -347,8 +383,8 @@ mod tests {
         let change = || EndpointChange { power: by_owner, ..EndpointChange::default() };
         let at = Timestamp::from_millis(5);
         let failed = Power::Off(DisabledReason::Failures);
-        assert_eq!(change().apply(endpoint(failed), at).power, failed);
-        assert_eq!(Some(change().apply(endpoint(Power::On), at).power), by_owner);
+        assert_eq!(change().apply(endpoint(failed), at).unwrap().power, failed);
+        assert_eq!(Some(change().apply(endpoint(Power::On), at).unwrap().power), by_owner);
     }
 
     #[test]
@@ -387,7 +423,7 @@ mod tests {
     fn a_change_of_an_endpoint_leaves_alone_what_it_does_not_name() {
         let (at, named) = (Timestamp::from_millis(5), Some("orders".to_owned()));
         let before = || Endpoint { description: named.clone(), ..endpoint(Power::On) };
-        let nothing = EndpointChange::default().apply(before(), at);
+        let nothing = EndpointChange::default().apply(before(), at).unwrap();
         assert_eq!(nothing, Endpoint { updated_at: at, ..before() });
         let secret = StoredSecret::from(Secret::generate(&SeededRandom::new(2)));
         assert_ne!(secret, before().secret);
@@ -397,6 +433,7 @@ mod tests {
             description: Some(None),
             power: Some(Power::Off(DisabledReason::ByOwner)),
             secret: Some(SecretChange::ReplaceAtOnce(secret.clone())),
+            if_version: IfVersion::Any,
         };
         let expected = Endpoint {
             url: "https://example.com/other".to_owned(),
@@ -407,6 +444,6 @@ mod tests {
             updated_at: at,
             ..before()
         };
-        assert_eq!(everything.apply(before(), at), expected);
+        assert_eq!(everything.apply(before(), at), Ok(expected));
     }
 }

@@ -1,4 +1,4 @@
-//! Pauses: an endpoint that asks for time gets it.
+//! Pauses: an endpoint may ask for time before the next delivery.
 //!
 //! An answer of 429, or of 503 with `Retry-After`, pauses the endpoint. Until the pause ends, no
 //! delivery to it is claimed. A pause counts as one failed attempt, however many attempts were in
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// The shortest pause.
+/// The shortest pause, however little time the endpoint asks for.
 pub const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest pause, however much time the endpoint asks for.
 pub const LONGEST: Duration = Duration::from_mins(5);
@@ -42,7 +42,7 @@ impl Pause {
 pub(super) struct Asked {
     /// When the attempt began.
     pub(super) began: Timestamp,
-    /// When it ended.
+    /// When it ended, from which the length counts.
     pub(super) at: Timestamp,
     /// For how long nothing is to be sent.
     pub(super) length: Duration,
@@ -53,7 +53,7 @@ pub(super) struct Asked {
 pub(super) enum Paused {
     /// A new pause begins, which counts as one failed attempt.
     Anew(Pause),
-    /// The pause goes on, perhaps for longer. The attempt does not count.
+    /// The pause continues and may become longer. The attempt does not count.
     Still(Pause),
 }
 

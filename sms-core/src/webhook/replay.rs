@@ -1,8 +1,9 @@
 //! Replays: sending an endpoint again what the event log has for it.
 //!
-//! A replay is remembered with its endpoint. It goes on in small portions, each once nothing else
+//! A replay is remembered with its endpoint. It is sent in small portions, each once nothing else
 //! waits for the endpoint: so it delays new events by one portion at most, and its memory and its
-//! commits are small however much there is to send.
+//! commits are small however much there is to send. The replays of an account take turns, so that
+//! all of them together send no more than one, wherever they go.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -16,11 +17,7 @@ use crate::idempotency::Answer;
 use crate::page::Limit;
 use crate::time::Timestamp;
 
-mod plan;
-
-pub use plan::{
-    PortionEnd, PortionPlan, PortionWrites, ReplayPlan, ReplayRefused, may_begin, waits_for,
-};
+pub mod plan;
 
 /// The most events of a replay.
 pub const MOST_EVENTS: usize = 100_000;
@@ -37,9 +34,9 @@ pub const DOWN_AFTER: u32 = 10;
 /// The time in which events happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Not before this.
+    /// Only events at this time or later; `None` for no bound.
     pub from: Option<Timestamp>,
-    /// Before this.
+    /// Only events before this time; `None` for no bound.
     pub to: Option<Timestamp>,
 }
 
@@ -141,8 +138,8 @@ impl ReplayBegun {
         ControlFlow::Continue(Self { events: self.events + 1, reached: Some(position), ..self })
     }
 
-    /// Goes on after so many pages of the log, unless there were [`MOST_PAGES`]: then the answer
-    /// says how far they reached.
+    /// Continues after this many pages of the log, unless there were [`MOST_PAGES`]: then the
+    /// answer says how far they reached.
     pub fn read(self, pages: usize, reached: Position) -> ControlFlow<Self, Self> {
         if pages >= MOST_PAGES {
             return ControlFlow::Break(Self { reached: Some(reached), has_more: true, ..self });

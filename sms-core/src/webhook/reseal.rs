@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// The secrets of an endpoint as a store keeps them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointSecrets {
-    /// The secret.
+    /// The secret that signs deliveries now.
     pub secret: StoredSecret,
     /// The secret before the last rotation, if there is one.
     pub old: Option<OldSecret>,

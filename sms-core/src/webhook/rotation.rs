@@ -12,7 +12,7 @@ pub const OLD_SECRET_VALID_FOR: Duration = Duration::from_hours(24);
 /// The secret before the last rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldSecret {
-    /// The secret.
+    /// The secret as a store keeps it.
     pub secret: StoredSecret,
     /// Until when deliveries are signed with it too.
     pub until: Timestamp,

@@ -38,9 +38,9 @@ impl fmt::Display for SealingKeyId {
 /// A secret as a store keeps it. `Debug` shows neither the secret nor what it was sealed into.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoredSecret {
-    /// In plain text.
+    /// In plain text: there was no sealing key when it was stored.
     Plain(Secret),
-    /// Sealed.
+    /// Sealed with a key that the store does not have.
     Sealed {
         /// The key that opens it.
         key: SealingKeyId,
@@ -101,7 +101,7 @@ fn bytes_of(hex: &str) -> Option<Vec<u8>> {
 pub struct SecretPlace {
     /// The account of the endpoint.
     pub account: AccountId,
-    /// The endpoint.
+    /// The endpoint that it signs deliveries of.
     pub endpoint: EndpointId,
 }
 
@@ -134,7 +134,7 @@ pub enum SealError {
 
 /// Seals secrets before a store gets them, and opens them.
 pub trait SecretSealer: Send + Sync + fmt::Debug {
-    /// Seals a secret.
+    /// Seals a secret with the current key, so that only the same place opens it.
     fn seal(
         &self,
         place: SecretPlace,
@@ -142,7 +142,7 @@ pub trait SecretSealer: Send + Sync + fmt::Debug {
         random: &dyn Random,
     ) -> Result<StoredSecret, SealError>;
 
-    /// Opens a secret.
+    /// Opens a secret. Fails if its key is unknown or it was sealed for another place.
     fn open(&self, place: SecretPlace, stored: &StoredSecret) -> Result<Secret, SealError>;
 
     /// Whether [`seal`](Self::seal) would seal it with the same key again.

@@ -91,7 +91,7 @@ pub enum UrlCheck {
     Address,
 }
 
-/// Calls endpoints.
+/// Sends webhooks on behalf of the core, which knows no HTTP.
 #[async_trait]
 pub trait WebhookSender: Send + Sync + fmt::Debug {
     /// Whether an endpoint of `account` may have this URL; checked when an endpoint is saved. The

@@ -8,18 +8,75 @@ use super::attempt::{
 };
 use super::delivery::Delivery;
 use super::endpoint::{Endpoint, EndpointChange, EndpointRefused};
-use super::replay::{PortionPlan, ReplayBegun, ReplayPlan, ReplayRefused};
+use super::replay::ReplayBegun;
 use super::reseal::ResealPlan;
 use super::sealing::SecretPlace;
 use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
-use crate::store::{CommitError, StoreError};
+use crate::store_error::{CommitError, StoreError};
 use crate::time::Timestamp;
+use crate::version::{Changed, IfVersion};
+use crate::webhook::replay::plan::{PortionPlan, ReplayPlan, ReplayRefused};
+
+/// Which endpoints are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointsWanted {
+    /// All of an account, newest first.
+    Of(AccountId),
+    /// Those of all accounts, by account and then by id.
+    All {
+        /// Only those that come after it; from the start if `None`.
+        after: Option<SecretPlace>,
+        /// The most that are wanted.
+        limit: usize,
+    },
+    /// Those whose replays can go on, [in turn](super::replay::plan::in_turn): the next portion is
+    /// due, the endpoint is on and not paused, and none of its deliveries can be claimed by the
+    /// time that [`waits_for`](super::replay::plan::waits_for) says. So new events never wait for
+    /// more than one portion. None of an account of which a replay [has just gone
+    /// on](super::replay::plan::has_just_gone_on).
+    ReplaysDue {
+        /// The time by which the portions are due.
+        at: Timestamp,
+        /// The most that are wanted.
+        limit: usize,
+    },
+}
+
+/// Reads endpoints, and the deliveries to them with their attempts.
+#[async_trait]
+pub trait ReadsWebhooks: Send + Sync {
+    /// One endpoint; `None` if the account has no such endpoint.
+    async fn endpoint_get(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<Option<Endpoint>, StoreError>;
+
+    /// The endpoints that are wanted.
+    async fn endpoint_list(&self, wanted: EndpointsWanted) -> Result<Vec<Endpoint>, StoreError>;
+
+    /// One delivery; `None` if the endpoint has no such delivery.
+    async fn delivery_get(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        id: DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError>;
+
+    /// A page of an endpoint's deliveries, newest first.
+    async fn delivery_list(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, StoreError>;
+}
 
 /// Keeps endpoints and deliveries.
 #[async_trait]
-pub trait WebhookStore: Send + Sync {
+pub trait WebhookStore: ReadsWebhooks {
     /// Writes a new endpoint, if [`settle_creation`](super::endpoint::settle_creation) allows it
     /// for the number of the account's endpoints. No other endpoint of the account may be created
     /// in between.
@@ -31,24 +88,6 @@ pub trait WebhookStore: Send + Sync {
         endpoint: Endpoint,
         claim: Option<&Claim>,
     ) -> Result<Once<Endpoint>, CommitError<EndpointRefused>>;
-
-    /// One endpoint; `None` if the account has no such endpoint.
-    async fn endpoint_get(
-        &self,
-        account: AccountId,
-        id: EndpointId,
-    ) -> Result<Option<Endpoint>, StoreError>;
-
-    /// All of an account's endpoints, newest first.
-    async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
-
-    /// Up to `limit` endpoints of all accounts, by account and then by id, those that come after
-    /// `after`.
-    async fn endpoints_after(
-        &self,
-        after: Option<SecretPlace>,
-        limit: usize,
-    ) -> Result<Vec<Endpoint>, StoreError>;
 
     /// Replaces the secrets of endpoints, each as [`ResealPlan::settle`] decides, and nothing else
     /// of them. Returns how many it replaced. No plan may run over another change.
@@ -63,12 +102,18 @@ pub trait WebhookStore: Send + Sync {
         id: EndpointId,
         change: EndpointChange,
         at: Timestamp,
-    ) -> Result<Option<Endpoint>, StoreError>;
+    ) -> Result<Option<Endpoint>, CommitError<Changed>>;
 
     /// Deletes an endpoint and its deliveries. Returns false if it does not exist. From then on no
     /// read and no claim finds the deliveries, even if their rows are removed later.
-    async fn endpoint_delete(&self, account: AccountId, id: EndpointId)
-    -> Result<bool, StoreError>;
+    /// A removal of some versions only [checks](IfVersion::check) the current endpoint, with no
+    /// change of it in between.
+    async fn endpoint_delete(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>>;
 
     /// Claims due deliveries, each by [`settle_claim`](super::attempt::settle_claim), at most as
     /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows, so none of a paused
@@ -104,42 +149,8 @@ pub trait WebhookStore: Send + Sync {
         claim: Option<&Claim>,
     ) -> Result<Once<ReplayBegun>, CommitError<ReplayRefused>>;
 
-    /// Up to `limit` endpoints whose replays go on at `at`, the longest due first, then by id: the
-    /// next portion is due, the endpoint is on and not paused, and none of its deliveries can be
-    /// claimed by the time that [`waits_for`](super::replay::waits_for) says. So new events never
-    /// wait for more than one portion.
-    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError>;
-
     /// Writes a portion of a replay, as [`PortionPlan::settle`] decides for the endpoint and for
     /// those events of the portion that wait: there is a pending delivery of them to this endpoint.
     /// Returns how many deliveries it wrote.
     async fn replay_portion(&self, plan: PortionPlan) -> Result<usize, StoreError>;
-
-    /// The earliest time at which a portion of a replay is due, of a paused endpoint when the pause
-    /// ends; `None` if no replay is under way.
-    async fn replays_next(&self) -> Result<Option<Timestamp>, StoreError>;
-
-    /// One delivery; `None` if the endpoint has no such delivery.
-    async fn delivery_get(
-        &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        id: DeliveryId,
-    ) -> Result<Option<Delivery>, StoreError>;
-
-    /// A page of an endpoint's deliveries, newest first.
-    async fn delivery_list(
-        &self,
-        account: AccountId,
-        endpoint: EndpointId,
-        page: PageRequest,
-    ) -> Result<Page<Delivery>, StoreError>;
-
-    /// Removes up to `limit` deliveries created before `before`, and what is left of deleted and
-    /// disabled endpoints. Returns how many deliveries it processed; 0 if there is no more to do.
-    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
-
-    /// The earliest time at which a delivery can be claimed; `None` if there is none. A delivery of
-    /// a paused endpoint can be claimed when the pause ends.
-    async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

@@ -9,13 +9,15 @@ use sms_core::service::operator::{MAX_NAME, NewAccountInput, check_name};
 
 use super::amount::MAX_CREDITS;
 use super::tag::Tag;
-use crate::api::idempotency::{KeyHeader, created};
+use crate::api::idempotency::KeyHeader;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
-use crate::failure::Conflict;
+use crate::api::version::{created, if_version, shown};
+use crate::failure::{Changed, Conflict};
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
@@ -186,7 +188,7 @@ impl AccountApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<AccountInput>,
-    ) -> Result<CreatedOrNot<AccountShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<AccountShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
         let KeyHeader(key) = errors.take(key);
         let AccountInput { name, status, credits, settings } = errors.take(body);
@@ -226,9 +228,8 @@ impl AccountApi {
         &self,
         /// The account's id.
         id: PathParam,
-    ) -> Result<Answer<AccountShape>, ApiError> {
-        let account = self.sms.operator().account_get(path_id(&id)?).await?;
-        Ok(Answer::new(account.into()))
+    ) -> Result<Tagged<Answer<AccountShape>>, ApiError> {
+        Ok(shown(self.sms.operator().account_get(path_id(&id)?).await?))
     }
 
     /// Change an account
@@ -239,16 +240,19 @@ impl AccountApi {
         &self,
         /// The account's id.
         id: PathParam,
+        /// Changes only the version of the account with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<AccountPatch>,
-    ) -> Result<Answer<AccountShape>, ApiError> {
+    ) -> Result<Tagged<Answer<AccountShape>>, Failing<Changed>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
+        let if_version = if_version(errors.take(if_match));
         let AccountPatch { name, status, share, settings } = errors.take(body);
         errors.finish_with(|| name.as_deref().and_then(check_name).into_iter().collect())?;
         let share = share.and_then(|share| Share::new(u16::try_from(share).ok()?).ok());
         let settings = settings.map(Into::into).unwrap_or_default();
-        let change = AccountChange { name, status, settings, share };
-        let account = self.sms.operator().account_update(id, change).await?;
-        Ok(Answer::new(account.into()))
+        let change = AccountChange { name, status, settings, share, if_version };
+        Ok(shown(self.sms.operator().account_update(id, change).await?))
     }
 }

@@ -4,6 +4,7 @@ use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::inbound::{MAX_BODY, Unrouted};
 use sms_core::message::ErrorCode;
+use sms_core::originator::Originator;
 use sms_core::phone::{E164, parse_any};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::text::Encoding;
@@ -24,6 +25,11 @@ use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
 
+fn check_sender(text: &str) -> Result<(), Mistake> {
+    let parsed = Originator::parse(text);
+    parsed.map(|_| ()).map_err(|wrong| (FieldCode::InvalidFormat.as_str(), wrong.to_string()))
+}
+
 fn check_number(text: &str) -> Result<(), Mistake> {
     let message = || "not a phone number".to_owned();
     let parsed = parse_any(text);
@@ -33,8 +39,9 @@ fn check_number(text: &str) -> Result<(), Mistake> {
 request_body! {
     /// An inbound message.
     struct InboundInput as "InboundInput" {
-        /// The sender.
-        required from: String = text().min(1).max(40).checked(check_number);
+        /// The sender: a phone number in any format, or a short code or a name of up to 20
+        /// characters.
+        required from: String = text().min(1).max(40).checked(check_sender);
         /// The number that received it, one of the operator's.
         required to: String = text().min(1).max(40).checked(check_number);
         /// The text.
@@ -44,7 +51,7 @@ request_body! {
 
 /// The outcome that a network reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReceiptName {
+pub(super) enum ReceiptName {
     /// The handset received it.
     Delivered,
     /// It could not be delivered.
@@ -82,7 +89,7 @@ request_body! {
 struct UnroutedShape {
     /// `msg_` and 26 characters.
     id: String,
-    /// The sender.
+    /// The sender: a number in E.164, or a short code or a name as it came.
     from: String,
     /// The number that received it.
     to: String,
@@ -137,7 +144,7 @@ impl InboundApi {
         body: Body<InboundInput>,
     ) -> Result<CreatedOrNot<Option<MessageShape>, Option<ReplayMeta>>, Failing<Conflict>> {
         let (KeyHeader(key), InboundInput { from, to, body }) = checked((key, body))?;
-        let (from, to) = (number("from", &from)?, number("to", &to)?);
+        let (from, to) = (sender(&from)?, number("to", &to)?);
         let message = self.sms.operator().keyed(key).inbound(from, to, body).await?;
         Ok(created(message.map(|message| message.map(MessageShape))))
     }
@@ -180,6 +187,12 @@ impl InboundApi {
             other => Ok(Answer::new(MessageShape(other?))),
         }
     }
+}
+
+fn sender(text: &str) -> Result<Originator, ApiError> {
+    let code = FieldCode::InvalidFormat.as_str();
+    let parsed = Originator::parse(text);
+    Ok(parsed.map_err(|wrong| sms_core::Error::invalid("from", code, wrong.to_string()))?)
 }
 
 fn number(field: &'static str, text: &str) -> Result<E164, ApiError> {

@@ -2,7 +2,8 @@
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
-use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
+use sms_core::sender_name::review::Decision;
+use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName};
 
 use super::tag::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};

@@ -8,6 +8,7 @@ use sms_core::campaign::launch::QuietHoursApplied;
 use sms_core::idempotency::{Made, Replay};
 use sms_core::service::campaign::CampaignLaunched;
 use sms_core::service::{AccountHandle, Caller};
+use sms_core::version::Versioned;
 
 use super::campaign_shape::{
     CampaignInput, CampaignPatch, CampaignShape, CancelMeta, LaunchBody, LaunchMeta, shape,
@@ -16,8 +17,10 @@ use super::page::{CursorText, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
 use crate::api::idempotency::{KeyHeader, created};
-use crate::failure::{Conflict, Refused};
+use crate::api::version::if_version;
+use crate::failure::{Conflict, ConflictOrChanged, Refused};
 use crate::web::body::{Body, OptionalBody};
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
@@ -38,6 +41,11 @@ impl CampaignApi {
 
     fn account(&self, caller: &Caller) -> AccountHandle {
         self.sms.account(caller.account, caller.mode)
+    }
+
+    fn tagged(&self, campaign: Campaign) -> Tagged<Answer<CampaignShape>> {
+        let tag = campaign.version().to_string();
+        Tagged::new(tag, Answer::new(self.shown(campaign)))
     }
 
     fn shown(&self, campaign: Campaign) -> CampaignShape {
@@ -79,11 +87,12 @@ impl CampaignApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<CampaignInput>,
-    ) -> Result<CreatedOrNot<CampaignShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<CampaignShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let (KeyHeader(key), input) = checked((key, body))?;
         let input = input.into_core()?;
         let campaign = self.account(&caller).keyed(key).campaign_create(input).await?;
-        Ok(created(campaign.map(|campaign| self.shown(campaign))))
+        let tag = campaign.value.version().to_string();
+        Ok(Tagged::new(tag, created(campaign.map(|campaign| self.shown(campaign)))))
     }
 
     /// Read a campaign
@@ -95,9 +104,9 @@ impl CampaignApi {
         caller: Data<&Caller>,
         /// The campaign's id.
         id: PathParam,
-    ) -> Result<Answer<CampaignShape>, ApiError> {
+    ) -> Result<Tagged<Answer<CampaignShape>>, ApiError> {
         let campaign = self.account(&caller).campaign_get(path_id(&id)?).await?;
-        Ok(Answer::new(self.shown(campaign)))
+        Ok(self.tagged(campaign))
     }
 
     /// Change a campaign
@@ -109,15 +118,18 @@ impl CampaignApi {
         caller: Data<&Caller>,
         /// The campaign's id.
         id: PathParam,
+        /// Changes only the version of the campaign with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<CampaignPatch>,
-    ) -> Result<Answer<CampaignShape>, Failing<Conflict>> {
+    ) -> Result<Tagged<Answer<CampaignShape>>, Failing<ConflictOrChanged>> {
         let id = path_id(&id)?;
-        let patch = checked(body)?;
+        let (if_match, patch) = checked((if_match, body))?;
         let account = self.account(&caller);
         // The campaign is looked up first: only its owner learns that a list id is malformed.
         account.campaign_get(id).await?;
-        let campaign = account.campaign_update(id, patch.into_core()?).await?;
-        Ok(Answer::new(self.shown(campaign)))
+        let change = patch.into_core()?.if_version(if_version(if_match));
+        Ok(self.tagged(account.campaign_update(id, change).await?))
     }
 
     /// Delete a campaign
@@ -129,8 +141,13 @@ impl CampaignApi {
         caller: Data<&Caller>,
         /// The campaign's id.
         id: PathParam,
-    ) -> Result<NoContent, Failing<Conflict>> {
-        self.account(&caller).campaign_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the campaign with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<ConflictOrChanged>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).campaign_delete_if(id, version).await?;
         Ok(NoContent)
     }
 

@@ -99,6 +99,7 @@ impl CampaignPatch {
             append_opt_out: self.append_opt_out,
             track_links: self.track_links,
             ignore_quiet_hours: self.ignore_quiet_hours,
+            ..CampaignChange::default()
         })
     }
 }

@@ -8,6 +8,7 @@ use sms_core::dispatch::Lane;
 use sms_core::event::EventType;
 use sms_core::message::{Direction, ErrorCode, MessageStatus};
 use sms_core::opt_out::OptOutSource;
+use sms_core::opt_out::import::OptOutOutcome;
 use sms_core::route::Fitness;
 use sms_core::sender_name::ReviewStatus;
 use sms_core::sending::RejectionReason;
@@ -45,6 +46,7 @@ choices! {
     Lane: "Priority", Self::ALL, "Whether a person waits for the message.";
     MessageStatus: "MessageStatus", Self::ALL, "The status of a message.";
     Mode: "KeyKind", Self::ALL, "What a key sends: real messages, or simulated ones.";
+    OptOutOutcome: "OptOutImportOutcome", Self::ALL, "The result of a row.";
     OptOutSource: "OptOutSource", Self::ALL, "How a number was opted out.";
     RejectionReason: "RejectionReason", Self::ALL, "Why a recipient gets no message.";
     ReviewStatus: "SenderStatus", Self::ALL, "The status of the review.";

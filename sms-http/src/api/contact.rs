@@ -6,18 +6,21 @@ use sms_core::Sms;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{ContactFilter, ContactInput, ContactPatch};
 use sms_core::service::{AccountHandle, Caller};
+use sms_core::version::Versioned;
 
 use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactWithLists};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::api::idempotency::{KeyHeader, created};
-use crate::failure::Conflict;
+use crate::api::idempotency::KeyHeader;
+use crate::api::version::{created, if_version, shown};
+use crate::failure::{Changed, Conflict, ConflictOrChanged};
 use crate::web::body::Body;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
-use crate::web::field_error::FieldErrors;
+use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{HeaderParam, Limit, QueryParam, Text};
 use crate::web::path_param::PathParam;
 
@@ -51,7 +54,8 @@ impl ContactApi {
         /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
         /// A phone number or part of one in any format, or text to find in names and email
-        /// addresses.
+        /// addresses. A search among many may end a page early, even without items: go on while
+        /// `next_cursor` is not null.
         q: QueryParam<Option<Text<200>>>,
         /// Only contacts on this list.
         list_id: QueryParam<Option<Text<200>>>,
@@ -81,7 +85,7 @@ impl ContactApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<ContactBody>,
-    ) -> Result<CreatedOrNot<ContactShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<ContactShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
         let KeyHeader(key) = errors.take(key);
         let input = ContactInput::from(errors.take(body));
@@ -107,9 +111,10 @@ impl ContactApi {
         caller: Data<&Caller>,
         /// The contact's id.
         id: PathParam,
-    ) -> Result<Answer<ContactWithLists>, ApiError> {
+    ) -> Result<Tagged<Answer<ContactWithLists>>, ApiError> {
         let found = self.account(&caller).contact_get(path_id(&id)?).await?;
-        Ok(Answer::new((found.contact, found.lists).into()))
+        let tag = found.contact.version().to_string();
+        Ok(Tagged::new(tag, Answer::new((found.contact, found.lists).into())))
     }
 
     /// Change a contact
@@ -121,14 +126,18 @@ impl ContactApi {
         caller: Data<&Caller>,
         /// The contact's id.
         id: PathParam,
+        /// Changes only the version of the contact with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<ContactPatchBody>,
-    ) -> Result<Answer<ContactShape>, Failing<Conflict>> {
+    ) -> Result<Tagged<Answer<ContactShape>>, Failing<ConflictOrChanged>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
-        let patch = ContactPatch::from(errors.take(body));
+        let if_version = if_version(errors.take(if_match));
+        let patch = ContactPatch::from(errors.take(body)).if_version(if_version);
         errors.extend(patch.clone().checked().err().unwrap_or_default());
         errors.finish()?;
-        Ok(Answer::new(self.account(&caller).contact_update(id, patch).await?.into()))
+        Ok(shown(self.account(&caller).contact_update(id, patch).await?))
     }
 
     /// Delete a contact
@@ -140,8 +149,13 @@ impl ContactApi {
         caller: Data<&Caller>,
         /// The contact's id.
         id: PathParam,
-    ) -> Result<NoContent, ApiError> {
-        self.account(&caller).contact_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the contact with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<Changed>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).contact_delete_if(id, version).await?;
         Ok(NoContent)
     }
 }

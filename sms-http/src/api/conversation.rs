@@ -1,11 +1,12 @@
-//! `/conversations`: the inbox, one conversation for each number that has sent the account a
-//! message.
+//! `/conversations`: the inbox, one conversation for each number, short code or name that has sent
+//! the account a message.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::conversation::{Conversation, ReadState, Thread};
-use sms_core::phone::{E164, parse_any};
+use sms_core::originator::Originator;
+use sms_core::phone::E164;
 use sms_core::service::{AccountHandle, Caller};
 
 use super::contact_shape::ContactShape;
@@ -22,7 +23,7 @@ use crate::web::path_param::PathParam;
 #[derive(Debug, Object)]
 #[oai(rename = "Conversation")]
 struct ConversationShape {
-    /// The other party's number, in E.164.
+    /// The other party: a number in E.164, or a short code or a name as it came.
     contact_number: String,
     /// The saved contact with this number; null if there is none.
     contact_id: Option<String>,
@@ -36,13 +37,14 @@ struct ConversationShape {
 
 impl From<Conversation> for ConversationShape {
     fn from(conversation: Conversation) -> Self {
-        let Conversation { number, contact, unread, last_message } = conversation;
+        let contact_number = conversation.other_party().to_string();
+        let Conversation { number: _, contact, unread, last_message } = conversation;
         let (contact_id, contact_name) = match contact {
             Some(known) => (Some(known.id.to_string()), known.name),
             None => (None, None),
         };
         Self {
-            contact_number: number.to_string(),
+            contact_number,
             contact_id,
             contact_name,
             unread,
@@ -55,7 +57,7 @@ impl From<Conversation> for ConversationShape {
 #[derive(Debug, Object)]
 #[oai(rename = "Thread")]
 struct ThreadShape {
-    /// The other party's number, in E.164.
+    /// The other party: a number in E.164, or a short code or a name as it came.
     contact_number: String,
     /// The saved contact with this number; null if there is none.
     contact: Option<ContactShape>,
@@ -67,9 +69,10 @@ struct ThreadShape {
 
 impl From<Thread> for ThreadShape {
     fn from(thread: Thread) -> Self {
-        let Thread { number, contact, opted_out, messages, .. } = thread;
+        let contact_number = thread.other_party().to_string();
+        let Thread { contact, opted_out, messages, .. } = thread;
         Self {
-            contact_number: number.to_string(),
+            contact_number,
             contact: contact.map(Into::into),
             opted_out,
             messages: messages.into_iter().map(MessageShape).collect(),
@@ -117,17 +120,18 @@ impl ConversationApi {
     }
 }
 
-/// The number in a path; 404 if it is invalid.
+/// The number in a path, or that of a short code or a name; 404 if it is none of these.
 fn number(path: &str) -> Result<E164, ApiError> {
-    parse_any(path).map_err(|_| ApiError::not_found())
+    let party = Originator::parse(path).map_err(|_| ApiError::not_found())?;
+    Ok(party.number())
 }
 
 #[OpenApi(prefix_path = "/conversations", tag = "Tag::Conversations")]
 impl ConversationApi {
     /// List conversations
     ///
-    /// One for each number that has sent the account a message, newest message first. A
-    /// conversation with a new message moves to the front. The others keep their order, so
+    /// One for each number, short code or name that has sent the account a message, newest message
+    /// first. A conversation with a new message moves to the front. The others keep their order, so
     /// following the cursors neither skips nor repeats any of them.
     #[oai(path = "/", method = "get", operation_id = "conversation_list")]
     async fn list(
@@ -139,7 +143,9 @@ impl ConversationApi {
         cursor: QueryParam<Option<CursorText>>,
         /// `true`: only conversations with unread messages; `false`: only those without.
         unread: QueryParam<Option<bool>>,
-        /// A phone number or part of one, or words to find in the contact's name.
+        /// A phone number or part of one, a short code or a name exactly as it is shown, or words
+        /// to find in the contact's name. A search among many may end a page early, even without
+        /// items: go on while `next_cursor` is not null.
         q: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<ConversationShape>, InboxMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -159,12 +165,14 @@ impl ConversationApi {
     /// Read a conversation
     ///
     /// The newest 200 messages from and to a number, oldest first. There is a conversation for
-    /// every number with which the account has exchanged a message.
+    /// every number with which the account has exchanged a message, and for every short code and
+    /// name that it has a message from. Nothing can be sent to these.
     #[oai(path = "/:phone", method = "get", operation_id = "conversation_get")]
     async fn get(
         &self,
         caller: Data<&Caller>,
-        /// The number: E.164, URL-encoded, or in any common format.
+        /// The number: E.164, URL-encoded, or in any common format. Or the short code or the name,
+        /// exactly as it is shown, URL-encoded.
         phone: PathParam,
     ) -> Result<Answer<ThreadShape>, ApiError> {
         let thread = self.account(&caller).conversation_get(number(&phone)?).await?;
@@ -178,7 +186,8 @@ impl ConversationApi {
     async fn read(
         &self,
         caller: Data<&Caller>,
-        /// The number: E.164, URL-encoded, or in any common format.
+        /// The number: E.164, URL-encoded, or in any common format. Or the short code or the name,
+        /// exactly as it is shown, URL-encoded.
         phone: PathParam,
     ) -> Result<Answer<ConversationRead>, ApiError> {
         let marked_read = self.account(&caller).conversation_read(number(&phone)?).await?;

@@ -2,17 +2,19 @@
 
 use serde_json::{Map, Value, json};
 use sms_core::event::EventType;
+use sms_core::keyword::reply_limit::PauseReason;
 
 use crate::web::openapi::Events;
 
 /// Every event, in the order of the specification.
-const ALL: [EventType; 7] = [
+const ALL: [EventType; 8] = [
     EventType::MessageSent,
     EventType::MessageDelivered,
     EventType::MessageFailed,
     EventType::MessageReceived,
     EventType::OptOutCreated,
     EventType::LinkClicked,
+    EventType::RepliesPaused,
     EventType::WebhookTest,
 ];
 
@@ -78,6 +80,13 @@ fn about(kind: EventType) -> About {
             "LinkClick",
             "A person followed a tracked link",
             "Every click raises the event.",
+        ),
+        EventType::RepliesPaused => (
+            "RepliesPausedEvent",
+            "RepliesPause",
+            "Automatic replies reached a bound and pause",
+            "Raised once for each pause. Keywords still match, people still join lists and opt \
+             out; only the replies are left out until `data.paused_until`.",
         ),
         EventType::WebhookTest => (
             "WebhookTestEvent",
@@ -216,11 +225,51 @@ fn data_schemas() -> Map<String, Value> {
             },
         },
     });
-    let choices = ["Message", "OptOut", "LinkClick"].map(reference);
+    let choices = ["Message", "OptOut", "LinkClick", "RepliesPause"].map(reference);
     let any = json!({
-        "description": "The subject of an event, by its type: a message, an opt-out or a click.",
+        "description": "The subject of an event, by its type: a message, an opt-out, a click or a \
+                        pause of replies.",
         "anyOf": choices,
     });
-    let schemas = [("LinkClick", click), ("WebhookTestData", test), (DATA_SCHEMA, any)];
+    let schemas = [
+        ("LinkClick", click),
+        ("RepliesPause", pause_schema()),
+        ("WebhookTestData", test),
+        (DATA_SCHEMA, any),
+    ];
     schemas.map(|(name, schema)| (name.to_owned(), schema)).into_iter().collect()
+}
+
+fn pause_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "A pause of the automatic replies of an account or of one keyword.",
+        "required": ["keyword_id", "keyword", "reason", "limit", "paused_until"],
+        "properties": {
+            "keyword_id": {
+                "type": ["string", "null"],
+                "description": "The keyword whose replies pause; null for all keywords.",
+            },
+            "keyword": { "type": ["string", "null"], "description": "The word of that keyword." },
+            "reason": {
+                "type": "string",
+                "enum": PauseReason::ALL.map(PauseReason::as_str),
+                "description": "The bound that was reached: the replies of a minute or of an \
+                                hour, or the share of the balance that replies may spend in an \
+                                hour.",
+            },
+            "limit": {
+                "type": "integer",
+                "format": "int64",
+                "minimum": 0,
+                "description": "The bound: a number of replies, or of credits for `balance`.",
+            },
+            "paused_until": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When replies go on. With `balance` at the latest: they go on as \
+                                soon as the balance is large enough.",
+            },
+        },
+    })
 }

@@ -25,6 +25,7 @@ use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 use crate::web::param::value::Mistake;
 use crate::web::param::{HeaderParam, Limit, ParamValue, QueryParam};
 use crate::web::path_param::PathParam;
+use crate::web::standing::Admission;
 
 /// Types of event, separated by commas; all of them by default.
 #[derive(Debug, Clone, Copy)]
@@ -153,12 +154,14 @@ impl EventApi {
     /// after the position in `Last-Event-ID` or `after`. A client that reconnects with the last
     /// `id`, as every `EventSource` does, misses no event and sees none twice. A comment line comes
     /// every 15 seconds. The last event is `stream.ended`: its `reason` is `server_stopping`,
-    /// `reader_too_slow`, `key_revoked`, `account_suspended` or `unavailable`, and its `after` is
-    /// the position to continue from. A key can have 10 streams at once.
+    /// `reader_too_slow`, `key_revoked`, `account_suspended`, `session_over` (in the console) or
+    /// `unavailable`, and its `after` is the position to continue from. A key can have 10 streams
+    /// at once.
     #[oai(path = "/stream", method = "get", operation_id = "event_stream")]
     async fn stream(
         &self,
         caller: Data<&Caller>,
+        admission: Data<&Admission>,
         /// Only events of these types, separated by commas.
         types: QueryParam<EventTypes>,
         /// Only events after the one with this `position`; by default, events from now on.
@@ -173,7 +176,7 @@ impl EventApi {
         let last_seen = errors.take(last_event_id);
         errors.finish()?;
         let after = last_seen.or(after).map(|PositionText(position)| position);
-        Ok(self.streams.open(**caller, Follow { kinds, after }).await?)
+        Ok(self.streams.open(**caller, &admission, Follow { kinds, after }).await?)
     }
 
     /// Get an event

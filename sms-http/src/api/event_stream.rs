@@ -24,6 +24,7 @@ use sms_core::service::authenticate::Standing;
 use self::follower::Follower;
 use self::hub::{Entrance, Full, Hub};
 use crate::web::error::ApiError;
+use crate::web::standing::Admission;
 
 pub use self::limits::StreamLimits;
 
@@ -86,19 +87,26 @@ impl EventStreams {
         self.hub.count()
     }
 
-    pub(super) async fn open(&self, caller: Caller, follow: Follow) -> Result<Streamed, ApiError> {
+    /// A stream for a caller, until the admission is lost.
+    pub(super) async fn open(
+        &self,
+        caller: Caller,
+        admission: &Admission,
+        follow: Follow,
+    ) -> Result<Streamed, ApiError> {
         let seat = self.hub.take(caller, self.entrance).map_err(refused)?;
+        let admitted = admission.follow();
         let sms = self.hub.sms();
         match sms.standing(&caller).await? {
             Standing::Admitted => {}
-            Standing::KeyRevoked => return Err(ApiError::unauthorized()),
+            Standing::KeyRevoked | Standing::SessionOver => return Err(ApiError::unauthorized()),
             Standing::AccountSuspended => {
                 return Err(sms_core::Error::MayNotSend(MayNotSend::Suspended).into());
             }
         }
         let account = sms.account(caller.account, caller.mode);
         let end = account.event_end().await?;
-        let follower = Follower::new(account, follow.kinds, seat, follow.after, end);
+        let follower = Follower::new(account, follow.kinds, (seat, admitted), follow.after, end);
         let frames = unfold(follower, Follower::next).map(Ok::<_, std::io::Error>);
         Ok(Streamed::Events(Binary(Body::from_bytes_stream(frames)), "no".to_owned()))
     }

@@ -1,7 +1,7 @@
 //! `GET /messages/export`: messages as CSV. They are read and written page by page, so that memory
 //! does not grow with the export.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream::{self, Stream, StreamExt};
@@ -9,18 +9,23 @@ use poem::Body;
 use poem_openapi::ApiResponse;
 use poem_openapi::payload::Binary;
 use sms_core::ids::AccountId;
-use sms_core::message::{ErrorCode, Message, MessageFilter};
+use sms_core::message::{Direction, ErrorCode, Message, MessageFilter};
 use sms_core::page::{Cursor, Limit, Page, PageRequest};
+use sms_core::phone::E164;
 use sms_core::service::AccountHandle;
-use sms_core::time::Timestamp;
+use sms_core::time::{Timestamp, london};
+use sms_files::failures::{MARK, harmless};
 
+use super::whole_read::to_its_end;
 use crate::domain_error::causes;
 use crate::web::error::ApiError;
 
 /// The most rows of an export.
 const MOST_ROWS: usize = 50_000;
 
-const COLUMNS: [&str; 25] = [
+/// The times of clocks in London, without the zone, as spreadsheets read them. They come last, so
+/// that the columns before them keep their places.
+const COLUMNS: [&str; 33] = [
     "id",
     "direction",
     "status",
@@ -46,12 +51,21 @@ const COLUMNS: [&str; 25] = [
     "cancelled_at",
     "received_at",
     "created_at",
+    "contact_name",
+    "scheduled_at_london",
+    "sent_at_london",
+    "delivered_at_london",
+    "failed_at_london",
+    "cancelled_at_london",
+    "received_at_london",
+    "created_at_london",
 ];
 
 /// The answer of the export.
 #[derive(Debug, ApiResponse)]
 pub enum CsvExport {
-    /// A header row, then one row per message, newest first.
+    /// A header row, then one row per message, newest first. Begins with a UTF-8 mark unless `bom`
+    /// is false. The times whose names end in `_london` are those of clocks in London.
     #[oai(status = 200, content_type = "text/csv; charset=utf-8")]
     Csv(
         Binary<Body>,
@@ -112,9 +126,24 @@ impl Drop for UnderWay {
     }
 }
 
+/// How an export begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// With the mark by which spreadsheets know UTF-8.
+    Mark,
+    /// With the names of the columns, for programs.
+    Columns,
+}
+
+/// A page of messages, and the names of the contacts whose numbers they have.
+struct Named {
+    page: Page<Message>,
+    names: BTreeMap<E164, String>,
+}
+
 /// The state of an export.
 enum Progress {
-    Page { cursor: Option<Cursor>, rows: usize, page: Page<Message> },
+    Page { cursor: Option<Cursor>, rows: usize, page: Named },
     Read { cursor: Cursor, rows: usize },
     Done,
 }
@@ -126,15 +155,20 @@ pub(crate) async fn export(
     exports: &Exports,
     account: AccountHandle,
     filter: Option<MessageFilter>,
+    beginning: Beginning,
 ) -> Result<CsvExport, ApiError> {
     let under_way = exports.begin(account.id())?;
     let first = match &filter {
-        Some(filter) => account.message_list(filter, page_after(None)).await?,
-        None => Page { items: Vec::new(), next: None },
+        Some(filter) => page(&account, filter, None).await?,
+        None => Named { page: Page { items: Vec::new(), next: None }, names: BTreeMap::new() },
     };
-    let header = row(COLUMNS.iter().map(|name| (*name).to_owned()));
+    let mut header = match beginning {
+        Beginning::Mark => MARK.as_bytes().to_vec(),
+        Beginning::Columns => Vec::new(),
+    };
+    header.extend(row(COLUMNS.iter().map(|name| (*name).to_owned())));
     let filter = filter.unwrap_or_default();
-    let start = Progress::Page { cursor: first.next, rows: 0, page: first };
+    let start = Progress::Page { cursor: first.page.next, rows: 0, page: first };
     let pages = pages(account, filter, start).map(move |page| {
         let _held = &under_way;
         page
@@ -156,8 +190,10 @@ fn pages(
             Progress::Done => return None,
             Progress::Page { cursor, rows, page } => (cursor, rows, page),
             Progress::Read { cursor, rows } => {
-                match account.message_list(&filter, page_after(Some(cursor))).await {
-                    Ok(page) => (page.next, rows, page),
+                let (by, of) = (account.clone(), filter.clone());
+                let read = async move { page(&by, &of, Some(cursor)).await };
+                match to_its_end(read).await {
+                    Ok(page) => (page.page.next, rows, page),
                     Err(error) => {
                         // The status is sent already, so only a broken stream can signal the error.
                         tracing::warn!(error = %causes(&error), "an export failed and was cut off");
@@ -168,7 +204,9 @@ fn pages(
             }
         };
         let room = MOST_ROWS - rows;
-        let chunk: Vec<u8> = page.items.iter().take(room).flat_map(message_row).collect();
+        let Named { page, names } = page;
+        let messages = page.items.iter().take(room);
+        let chunk: Vec<u8> = messages.flat_map(|message| message_row(message, &names)).collect();
         let rows = rows + page.items.len().min(room);
         let next = match cursor {
             Some(cursor) if rows < MOST_ROWS => Progress::Read { cursor, rows },
@@ -178,26 +216,51 @@ fn pages(
     })
 }
 
-fn page_after(after: Option<Cursor>) -> PageRequest {
-    PageRequest { limit: Limit::EXPORT, after }
+/// The messages after a cursor, and the names of their contacts.
+async fn page(
+    account: &AccountHandle,
+    filter: &MessageFilter,
+    after: Option<Cursor>,
+) -> Result<Named, sms_core::Error> {
+    let page = account.message_list(filter, PageRequest { limit: Limit::EXPORT, after }).await?;
+    let numbers: BTreeSet<E164> = page.items.iter().map(Message::contact_number).collect();
+    let numbers: Vec<E164> = numbers.into_iter().collect();
+    let mut names = BTreeMap::new();
+    for contact in account.contacts_by_phone(&numbers).await? {
+        names.extend(contact.details.full_name().map(|name| (contact.phone, name)));
+    }
+    Ok(Named { page, names })
 }
 
-fn message_row(message: &Message) -> Vec<u8> {
-    let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+fn message_row(message: &Message, names: &BTreeMap<E164, String>) -> Vec<u8> {
     let id = |id: Option<String>| id.unwrap_or_default();
+    let name = names.get(&message.contact_number()).map_or("", String::as_str);
+    // The name of an inbound message is who it came from.
+    let sender = message.sender.as_deref().filter(|_| message.direction == Direction::Outbound);
     let times = message.times;
-    row([
+    let moments = [
+        message.scheduled_at,
+        times.sent_at,
+        times.delivered_at,
+        times.failed_at,
+        times.cancelled_at,
+        times.received_at,
+        Some(message.created_at()),
+    ];
+    let utc = moments.map(|at| at.map(|at| at.to_string()).unwrap_or_default());
+    let london = moments.map(|at| at.map(london_time).unwrap_or_default());
+    let cells = [
         message.id.to_string(),
         message.direction.as_str().to_owned(),
         message.status.to_string(),
         message.to.to_string(),
-        message.from.to_string(),
+        message.originator().name().map_or_else(|| message.from.to_string(), harmless),
         harmless(message.body.as_str()),
         message.encoding.as_str().to_owned(),
         message.segments.to_string(),
         message.credits.to_string(),
         harmless(message.route.as_str()),
-        harmless(message.sender.as_deref().unwrap_or_default()),
+        harmless(sender.unwrap_or_default()),
         harmless(message.client_ref.as_deref().unwrap_or_default()),
         id(message.batch_id.map(|id| id.to_string())),
         id(message.campaign_id.map(|id| id.to_string())),
@@ -205,23 +268,12 @@ fn message_row(message: &Message) -> Vec<u8> {
         message.error.map(ErrorCode::as_str).unwrap_or_default().to_owned(),
         message.error.map(ErrorCode::message).unwrap_or_default().to_owned(),
         message.mode.is_test().to_string(),
-        time(message.scheduled_at),
-        time(times.sent_at),
-        time(times.delivered_at),
-        time(times.failed_at),
-        time(times.cancelled_at),
-        time(times.received_at),
-        time(Some(message.created_at())),
-    ])
+    ];
+    row(cells.into_iter().chain(utc).chain([harmless(name)]).chain(london))
 }
 
-/// A cell that no spreadsheet can take for a formula.
-fn harmless(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{cell}")
-    } else {
-        cell.to_owned()
-    }
+fn london_time(at: Timestamp) -> String {
+    london::shown(at).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 fn row(cells: impl IntoIterator<Item = String>) -> Vec<u8> {
@@ -248,22 +300,6 @@ mod tests {
         assert!(exports.begin(ours).is_err());
         under_way.clear();
         assert!(exports.lock().is_empty());
-    }
-
-    #[test]
-    fn a_cell_that_a_spreadsheet_would_run_is_quoted_away() {
-        for (cell, written) in [
-            ("=1+1", "'=1+1"),
-            ("+44", "'+44"),
-            ("-1", "'-1"),
-            ("@a", "'@a"),
-            ("\ta", "'\ta"),
-            ("\ra", "'\ra"),
-            ("a=1", "a=1"),
-            ("", ""),
-        ] {
-            assert_eq!(harmless(cell), written);
-        }
     }
 
     #[test]

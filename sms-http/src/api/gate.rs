@@ -14,8 +14,9 @@ use sms_core::Sms;
 use sms_core::account::api_key::ApiKey;
 use sms_core::service::Caller;
 
-use super::unknown_key::KeyLookUps;
+use super::key_standing::OfKey;
 use crate::rate_limit::{RateLimiter, Stopwatch};
+use crate::secret_door::{Entry, SecretDoor};
 use crate::web::client_address::ClientAddress;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
@@ -27,19 +28,19 @@ use crate::web::operation::{Operation, guarded};
 pub struct Gate {
     sms: Sms,
     limiter: Arc<RateLimiter>,
-    look_ups: Arc<KeyLookUps>,
+    secrets: Arc<SecretDoor>,
 }
 
 impl Gate {
     /// A gate that counts the requests of each key with `limiter`, and the keys that an address
     /// makes up by `stopwatch`.
     pub fn new(sms: Sms, limiter: RateLimiter, stopwatch: Stopwatch) -> Self {
-        Self::counting_with(sms, limiter, Arc::new(KeyLookUps::new(stopwatch)))
+        Self::counting_with(sms, limiter, Arc::new(SecretDoor::new(stopwatch)))
     }
 
     /// A gate that counts the keys that an address makes up together with others.
-    pub(crate) fn counting_with(sms: Sms, limiter: RateLimiter, look_ups: Arc<KeyLookUps>) -> Self {
-        Self { sms, limiter: Arc::new(limiter), look_ups }
+    pub(crate) fn counting_with(sms: Sms, limiter: RateLimiter, secrets: Arc<SecretDoor>) -> Self {
+        Self { sms, limiter: Arc::new(limiter), secrets }
     }
 }
 
@@ -51,11 +52,13 @@ impl Door for Gate {
         let from = request.data::<ClientAddress>().map(|client| client.block());
         let hash = key.hash();
         let looking_up = self.sms.caller_with(hash);
-        let caller = self.look_ups.look_up(hash, from, looking_up).await?;
+        let caller = self.secrets.look_up(Entry::Api, hash, from, looking_up).await?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
         let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);
-        Ok(Admitted { owner: Owner::Numbered(caller.account.as_u128()), headers })
+        let owner = Owner::Numbered(caller.account.as_u128());
+        let standing = OfKey { sms: self.sms.clone(), caller };
+        Ok(Admitted { owner, headers, standing: Some(Arc::new(standing)) })
     }
 }
 

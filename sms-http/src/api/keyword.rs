@@ -11,10 +11,12 @@ use sms_core::service::{AccountHandle, Caller};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::api::idempotency::{KeyHeader, created};
-use crate::failure::Conflict;
+use crate::api::idempotency::KeyHeader;
+use crate::api::version::{created, if_version, shown};
+use crate::failure::{Changed, Conflict, ConflictOrChanged};
 use crate::request_body;
 use crate::web::body::Body;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
@@ -154,7 +156,7 @@ impl KeywordApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<KeywordInput>,
-    ) -> Result<CreatedOrNot<KeywordShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<KeywordShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let (KeyHeader(key), body) = checked((key, body))?;
         let KeywordInput { keyword, reply, add_to_list_id, enabled } = body;
         let listening = enabled.map_or(Listening::On, listening);
@@ -172,8 +174,8 @@ impl KeywordApi {
         caller: Data<&Caller>,
         /// The keyword's id.
         id: PathParam,
-    ) -> Result<Answer<KeywordShape>, ApiError> {
-        Ok(Answer::new(self.account(&caller).keyword_get(path_id(&id)?).await?.into()))
+    ) -> Result<Tagged<Answer<KeywordShape>>, ApiError> {
+        Ok(shown(self.account(&caller).keyword_get(path_id(&id)?).await?))
     }
 
     /// Change a keyword
@@ -185,14 +187,18 @@ impl KeywordApi {
         caller: Data<&Caller>,
         /// The keyword's id.
         id: PathParam,
+        /// Changes only the version of the keyword with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<KeywordPatch>,
-    ) -> Result<Answer<KeywordShape>, Failing<Conflict>> {
+    ) -> Result<Tagged<Answer<KeywordShape>>, Failing<ConflictOrChanged>> {
         let id = path_id(&id)?;
-        let KeywordPatch { keyword, reply, add_to_list_id, enabled } = checked(body)?;
-        let mut patch = CorePatch::default();
+        let (if_match, body) = checked((if_match, body))?;
+        let KeywordPatch { keyword, reply, add_to_list_id, enabled } = body;
+        let mut patch = CorePatch::default().if_version(if_version(if_match));
         (patch.keyword, patch.reply) = (keyword, reply);
         (patch.add_to_list_id, patch.listening) = (add_to_list_id, enabled.map(listening));
-        Ok(Answer::new(self.account(&caller).keyword_update(id, patch).await?.into()))
+        Ok(shown(self.account(&caller).keyword_update(id, patch).await?))
     }
 
     /// Delete a keyword
@@ -204,8 +210,13 @@ impl KeywordApi {
         caller: Data<&Caller>,
         /// The keyword's id.
         id: PathParam,
-    ) -> Result<NoContent, ApiError> {
-        self.account(&caller).keyword_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the keyword with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<Changed>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).keyword_delete_if(id, version).await?;
         Ok(NoContent)
     }
 }

@@ -11,10 +11,12 @@ use super::contact_shape::ContactShape;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::api::idempotency::{KeyHeader, created};
-use crate::failure::Conflict;
+use crate::api::idempotency::KeyHeader;
+use crate::api::version::{created, if_version, shown};
+use crate::failure::{Changed, Conflict};
 use crate::request_body;
 use crate::web::body::Body;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
@@ -141,7 +143,7 @@ impl ListApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<ListBody>,
-    ) -> Result<CreatedOrNot<ListShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<ListShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
         let KeyHeader(key) = errors.take(key);
         let ListBody { name, description } = errors.take(body);
@@ -160,8 +162,8 @@ impl ListApi {
         caller: Data<&Caller>,
         /// The list's id.
         id: PathParam,
-    ) -> Result<Answer<ListShape>, ApiError> {
-        Ok(Answer::new(self.account(&caller).list_get(path_id(&id)?).await?.into()))
+    ) -> Result<Tagged<Answer<ListShape>>, ApiError> {
+        Ok(shown(self.account(&caller).list_get(path_id(&id)?).await?))
     }
 
     /// Change a list
@@ -173,14 +175,18 @@ impl ListApi {
         caller: Data<&Caller>,
         /// The list's id.
         id: PathParam,
+        /// Changes only the version of the list with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<ListPatch>,
-    ) -> Result<Answer<ListShape>, ApiError> {
+    ) -> Result<Tagged<Answer<ListShape>>, Failing<Changed>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
+        let if_version = if_version(errors.take(if_match));
         let ListPatch { name, description } = errors.take(body);
-        let change = ListChange { name, description };
+        let change = ListChange { name, description, if_version };
         errors.finish_with(|| change.check())?;
-        Ok(Answer::new(self.account(&caller).list_update(id, change).await?.into()))
+        Ok(shown(self.account(&caller).list_update(id, change).await?))
     }
 
     /// Delete a list
@@ -192,8 +198,13 @@ impl ListApi {
         caller: Data<&Caller>,
         /// The list's id.
         id: PathParam,
-    ) -> Result<NoContent, ApiError> {
-        self.account(&caller).list_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the list with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<Changed>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).list_delete_if(id, version).await?;
         Ok(NoContent)
     }
 

@@ -5,11 +5,10 @@ use chrono::{DateTime, Utc};
 use poem::web::Data;
 use poem_openapi::OpenApi;
 use sms_core::Sms;
-use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::export::{CsvExport, Exports, export};
+use super::export::{Beginning, CsvExport, Exports, export};
 use super::message_shape::{MessageShape, MessageWithEvents};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
@@ -54,8 +53,21 @@ pub(crate) struct FilterParams {
 
 /// What a filter selects: messages, or none if it names something that cannot exist.
 pub(crate) enum Wanted {
-    Some(Box<MessageFilter>),
+    /// These, among which to search for `q`.
+    Some(Box<MessageFilter>, Option<Text<200>>),
     Nothing,
+}
+
+impl Wanted {
+    /// The filter with its search; `None` if no message can match.
+    async fn filter(self, account: &AccountHandle) -> Result<Option<MessageFilter>, ApiError> {
+        let Self::Some(filter, q) = self else { return Ok(None) };
+        let search = match q {
+            Some(q) => account.message_search(&q.0, &filter).await?,
+            None => None,
+        };
+        Ok(Some(MessageFilter { search, ..*filter }))
+    }
 }
 
 impl FilterParams {
@@ -73,16 +85,17 @@ impl FilterParams {
         else {
             return Wanted::Nothing;
         };
-        Wanted::Some(Box::new(MessageFilter {
+        let filter = MessageFilter {
             direction: direction.map(|choice| choice.0),
             status: status.map(|choice| choice.0),
-            search: q.and_then(|text| Search::parse(&text.0)),
+            search: None,
             campaign_id,
             batch_id,
             client_ref,
             since,
             until,
-        }))
+        };
+        Wanted::Some(Box::new(filter), q)
     }
 }
 
@@ -90,7 +103,9 @@ impl FilterParams {
 impl MessageApi {
     /// List messages
     ///
-    /// Newest first. A message must match all filters; an unknown id matches none.
+    /// Newest first. A message must match all filters; an unknown id matches none. Where matches
+    /// are few among many, a page may end early, even without items: go on while `next_cursor` is
+    /// not null.
     #[oai(path = "/", method = "get", operation_id = "message_list")]
     #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
     async fn list(
@@ -104,7 +119,8 @@ impl MessageApi {
         direction: QueryParam<Option<Named<Direction>>>,
         /// The status of a message.
         status: QueryParam<Option<Named<MessageStatus>>>,
-        /// A phone number in any format, or text to find in the body.
+        /// A phone number in any format, a short code or a name exactly as it is shown, or text to
+        /// find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
         campaign_id: QueryParam<Option<Text<200>>>,
@@ -123,8 +139,10 @@ impl MessageApi {
         let page = page_request(limit, cursor, &mut errors);
         let wanted = filters.read(&mut errors);
         errors.finish()?;
-        let Wanted::Some(filter) = wanted else { return Ok(Answer::page(Vec::new(), None)) };
-        Ok(page_answer(self.account(&caller).message_list(&filter, page).await?))
+        let account = self.account(&caller);
+        let filter = wanted.filter(&account).await?;
+        let Some(filter) = filter else { return Ok(Answer::page(Vec::new(), None)) };
+        Ok(page_answer(account.message_list(&filter, page).await?))
     }
 
     /// Export messages
@@ -140,7 +158,8 @@ impl MessageApi {
         direction: QueryParam<Option<Named<Direction>>>,
         /// The status of a message.
         status: QueryParam<Option<Named<MessageStatus>>>,
-        /// A phone number in any format, or text to find in the body.
+        /// A phone number in any format, a short code or a name exactly as it is shown, or text to
+        /// find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
         campaign_id: QueryParam<Option<Text<200>>>,
@@ -152,17 +171,21 @@ impl MessageApi {
         since: QueryParam<Option<DateTime<Utc>>>,
         /// Created before this time.
         until: QueryParam<Option<DateTime<Utc>>>,
+        /// Whether the file begins with the mark by which spreadsheets know UTF-8: true by default.
+        bom: QueryParam<Option<bool>>,
     ) -> Result<CsvExport, ApiError> {
         let filters =
             FilterParams { direction, status, q, campaign_id, batch_id, client_ref, since, until };
         let mut errors = FieldErrors::new();
         let wanted = filters.read(&mut errors);
-        errors.finish()?;
-        let filter = match wanted {
-            Wanted::Some(filter) => Some(*filter),
-            Wanted::Nothing => None,
+        let beginning = match errors.take(bom) {
+            Some(false) => Beginning::Columns,
+            Some(true) | None => Beginning::Mark,
         };
-        export(&self.exports, self.account(&caller), filter).await
+        errors.finish()?;
+        let account = self.account(&caller);
+        let filter = wanted.filter(&account).await?;
+        export(&self.exports, account, filter, beginning).await
     }
 
     /// Read a message

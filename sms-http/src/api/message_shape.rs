@@ -26,9 +26,10 @@ pub(crate) struct MessageSchema {
     status: Named<MessageStatus>,
     /// The recipient's number, in E.164.
     to: String,
-    /// The sender's number, in E.164.
+    /// The sender's number, in E.164. An inbound message may come from a short code or a name,
+    /// shown as it came, which cannot be answered.
     from: String,
-    /// The other party's number, in E.164.
+    /// The other party: the recipient, or `from` of an inbound message.
     contact_number: String,
     /// The text.
     body: String,
@@ -40,7 +41,7 @@ pub(crate) struct MessageSchema {
     credits: u64,
     /// The route that carries it; `test` for a test key.
     route: String,
-    /// The approved sender name used; null if there is none.
+    /// The approved sender name used; null if there is none, and for an inbound message.
     sender: Option<String>,
     /// Your own reference; null if none was given.
     client_ref: Option<String>,

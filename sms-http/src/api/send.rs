@@ -16,7 +16,9 @@ use sms_core::ids::{BatchId, Id, Kind};
 use sms_core::message::Message;
 use sms_core::sending::request::MAX_CLIENT_REF;
 use sms_core::sending::settle::Replay;
-use sms_core::sending::{Quote, Rejection, RejectionReason, SendRequest, Sent};
+use sms_core::sending::{
+    BlankField, FieldGaps, Quote, Rejection, RejectionReason, SendRequest, Sent,
+};
 use sms_core::service::Caller;
 use sms_core::text::Encoding;
 use sms_core::text::MAX_CHARACTERS;
@@ -49,7 +51,8 @@ request_body! {
         /// The id of a list.
         optional list_id: String = text().undocumented_max(MAX_ID);
         /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`,
-        /// `{email}`.
+        /// `{email}` and custom fields. `{first_name|there}` has a fallback for people without a
+        /// value.
         optional body: String = text().documented_max(MAX_CHARACTERS),
             example "Your table is ready";
         /// The template to use when `body` is empty.
@@ -121,6 +124,22 @@ impl From<Rejection> for RejectionShape {
     }
 }
 
+/// A merge field that is blank in some messages.
+#[derive(Debug, Serialize, Object)]
+#[oai(rename = "BlankField")]
+struct BlankFieldShape {
+    /// The name of the field.
+    field: String,
+    /// How many recipients have no value for it.
+    recipients: u64,
+}
+
+impl From<BlankField> for BlankFieldShape {
+    fn from(BlankField { field, recipients }: BlankField) -> Self {
+        Self { field, recipients }
+    }
+}
+
 /// The result of a send.
 #[derive(Debug, Object)]
 #[oai(rename = "Batch")]
@@ -132,6 +151,11 @@ struct BatchSchema {
     messages: Vec<MessageShape>,
     /// Recipients who get no message, with the reason. Not charged.
     rejected: Vec<RejectionShape>,
+    /// Words in braces that are neither a built-in field nor a custom field of any contact. Without
+    /// a fallback, they stay as typed.
+    unknown_fields: Vec<String>,
+    /// Fields without a fallback for which some recipients have no value: they are left out.
+    blank_fields: Vec<BlankFieldShape>,
 }
 
 /// The result of a send, as the API shows it.
@@ -140,6 +164,7 @@ struct Batch {
     id: BatchId,
     messages: Vec<Message>,
     rejected: Vec<Rejection>,
+    gaps: FieldGaps,
 }
 
 #[derive(Serialize)]
@@ -147,6 +172,8 @@ struct BatchContent<'a> {
     batch_id: BatchId,
     messages: &'a [Message],
     rejected: Vec<RejectionContent<'a>>,
+    unknown_fields: &'a [String],
+    blank_fields: Vec<BlankFieldShape>,
 }
 
 #[derive(Serialize)]
@@ -163,6 +190,8 @@ fn content(batch: &Batch) -> BatchContent<'_> {
         rejected: rejected
             .map(|one| RejectionContent { to: &one.to, reason: one.reason.as_str() })
             .collect(),
+        unknown_fields: &batch.gaps.unknown,
+        blank_fields: batch.gaps.blank.iter().cloned().map(Into::into).collect(),
     }
 }
 
@@ -209,6 +238,11 @@ struct QuoteShape {
     recipients: u64,
     /// Recipients who would get none, with the reason.
     rejected: Vec<RejectionShape>,
+    /// Words in braces that are neither a built-in field nor a custom field of any contact. Without
+    /// a fallback, they would stay as typed.
+    unknown_fields: Vec<String>,
+    /// Fields without a fallback for which some recipients have no value: they would be left out.
+    blank_fields: Vec<BlankFieldShape>,
     /// Credits that a live send would cost.
     credits: u64,
     /// `ucs2` if any of the messages needs it.
@@ -224,6 +258,8 @@ impl From<Quote> for QuoteShape {
         Self {
             recipients: quote.recipients as u64,
             rejected: quote.rejected.into_iter().map(Into::into).collect(),
+            unknown_fields: quote.gaps.unknown,
+            blank_fields: quote.gaps.blank.into_iter().map(Into::into).collect(),
             credits: quote.credits.get(),
             encoding: Named(quote.encoding),
             preview: quote.preview,
@@ -271,8 +307,9 @@ impl SendApi {
     /// Send a message
     ///
     /// To numbers, contacts or a list, now or at a given time. Credits are charged on acceptance,
-    /// one per segment. `rejected` lists the recipients who get no message. With an
-    /// `Idempotency-Key`, a retry returns the first answer with status 200 and sends nothing.
+    /// one per segment. `rejected` lists the recipients who get no message, `unknown_fields` and
+    /// `blank_fields` the merge fields that could not be filled in. With an `Idempotency-Key`, a
+    /// retry returns the first answer with status 200 and sends nothing.
     #[oai(path = "/", method = "post", operation_id = "message_send")]
     async fn send(
         &self,
@@ -284,8 +321,8 @@ impl SendApi {
     ) -> Result<Ready<CreatedOrNot<Batch, BatchMeta>>, Failing<Refused>> {
         let request = self.read(body, Some(key))?;
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
-        let Sent { batch, messages, rejected, credits, balance, replay, .. } = sent;
-        let data = Batch { id: batch, messages, rejected };
+        let Sent { batch, messages, rejected, gaps, credits, balance, replay, .. } = sent;
+        let data = Batch { id: batch, messages, rejected, gaps };
         let meta = BatchMeta {
             credits,
             balance,

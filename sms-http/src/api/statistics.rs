@@ -5,7 +5,8 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::service::{AccountHandle, Caller};
-use sms_core::statistics::{Counted, Counts, Day, Summary, SummaryRequest};
+use sms_core::statistics::summary::{Day, Summary, SummaryRequest};
+use sms_core::statistics::{Counted, Counts};
 use sms_core::time::Timestamp;
 
 use super::tag::Tag;

@@ -12,10 +12,12 @@ use sms_core::template::{
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::api::idempotency::{KeyHeader, created};
-use crate::failure::Conflict;
+use crate::api::idempotency::KeyHeader;
+use crate::api::version::{created, if_version, shown};
+use crate::failure::{Changed, Conflict};
 use crate::request_body;
 use crate::web::body::Body;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
@@ -110,7 +112,8 @@ impl TemplateApi {
         limit: QueryParam<Limit>,
         /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// Words to find in name or body, in any case.
+        /// Words to find in name or body, in any case. A search among many may end a page early,
+        /// even without items: go on while `next_cursor` is not null.
         q: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<TemplateShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -131,7 +134,7 @@ impl TemplateApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<TemplateInput>,
-    ) -> Result<CreatedOrNot<TemplateShape, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<TemplateShape, Option<ReplayMeta>>>, Failing<Conflict>> {
         let (KeyHeader(key), TemplateInput { name, body }) = checked((key, body))?;
         let input = CoreInput::new(name, body);
         Ok(created(self.account(&caller).keyed(key).template_create(input).await?))
@@ -146,9 +149,8 @@ impl TemplateApi {
         caller: Data<&Caller>,
         /// The template's id.
         id: PathParam,
-    ) -> Result<Answer<TemplateShape>, ApiError> {
-        let template = self.account(&caller).template_get(path_id(&id)?).await?;
-        Ok(Answer::new(template.into()))
+    ) -> Result<Tagged<Answer<TemplateShape>>, ApiError> {
+        Ok(shown(self.account(&caller).template_get(path_id(&id)?).await?))
     }
 
     /// Change a template
@@ -160,13 +162,16 @@ impl TemplateApi {
         caller: Data<&Caller>,
         /// The template's id.
         id: PathParam,
+        /// Changes only the version of the template with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<TemplatePatch>,
-    ) -> Result<Answer<TemplateShape>, ApiError> {
+    ) -> Result<Tagged<Answer<TemplateShape>>, Failing<Changed>> {
         let id = path_id(&id)?;
-        let TemplatePatch { name, body } = checked(body)?;
-        let change = TemplateChange { name, body: body.map(Words::new) };
-        let template = self.account(&caller).template_update(id, change).await?;
-        Ok(Answer::new(template.into()))
+        let (if_match, TemplatePatch { name, body }) = checked((if_match, body))?;
+        let (body, if_version) = (body.map(Words::new), if_version(if_match));
+        let change = TemplateChange { name, body, if_version };
+        Ok(shown(self.account(&caller).template_update(id, change).await?))
     }
 
     /// Delete a template
@@ -178,8 +183,13 @@ impl TemplateApi {
         caller: Data<&Caller>,
         /// The template's id.
         id: PathParam,
-    ) -> Result<NoContent, ApiError> {
-        self.account(&caller).template_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the template with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<Changed>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).template_delete_if(id, version).await?;
         Ok(NoContent)
     }
 }

@@ -8,6 +8,7 @@ use sms_core::Sms;
 use sms_core::event::EventType;
 use sms_core::service::webhook::Rotation;
 use sms_core::service::{AccountHandle, Caller};
+use sms_core::version::Versioned;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointInput, MAX_DESCRIPTION, Power,
@@ -20,14 +21,16 @@ use super::idempotency::{KeyHeader, created};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
-use crate::failure::Conflict;
+use crate::api::version::if_version;
+use crate::failure::{Changed, Conflict};
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
+use crate::web::entity_tag::{IfMatch, Tagged};
 use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
-use crate::web::field_error::FieldErrors;
+use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
 use crate::web::path_param::PathParam;
@@ -86,7 +89,7 @@ impl From<WebhookPatch> for EndpointChange {
             events: patch.events.map(BTreeSet::from_iter),
             description: patch.description,
             power: patch.enabled.map(power),
-            secret: None,
+            ..Self::default()
         }
     }
 }
@@ -324,13 +327,15 @@ impl WebhookApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<WebhookInput>,
-    ) -> Result<CreatedOrNot<WebhookCreated, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Tagged<CreatedOrNot<WebhookCreated, Option<ReplayMeta>>>, Failing<Conflict>> {
         let account = self.account(&caller);
         let mut errors = FieldErrors::new();
         let KeyHeader(key) = errors.take(key);
         let input = EndpointInput::from(errors.take(body));
         finish_new(errors, &account, &input).await?;
-        Ok(created(account.keyed(key).webhook_create(input).await?))
+        let made = account.keyed(key).webhook_create(input).await?;
+        let tag = made.value.0.version().to_string();
+        Ok(Tagged::new(tag, created(made)))
     }
 
     /// Change an endpoint
@@ -343,11 +348,15 @@ impl WebhookApi {
         caller: Data<&Caller>,
         /// The endpoint's id.
         id: PathParam,
+        /// Changes only the version of the endpoint with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
         body: Body<WebhookPatch>,
-    ) -> Result<Answer<WebhookUpdated>, ApiError> {
+    ) -> Result<Tagged<Answer<WebhookUpdated>>, Failing<Changed>> {
         let id = path_id(&id)?;
         let account = self.account(&caller);
         let mut errors = FieldErrors::new();
+        let if_version = if_version(errors.take(if_match));
         let patch = errors.take(body);
         let rotation = match (patch.rotate_secret, patch.expire_old_secret) {
             (Some(true), Some(true)) => Rotation::RotateAtOnce,
@@ -355,11 +364,12 @@ impl WebhookApi {
             (_, Some(true)) => Rotation::EndOld,
             _ => Rotation::Keep,
         };
-        let change = EndpointChange::from(patch);
+        let change = EndpointChange::from(patch).if_version(if_version);
         finish_change(errors, &account, &change).await?;
         let (endpoint, secret) = account.webhook_update(id, change, rotation).await?;
         let secret = secret.map(|secret| secret.reveal().to_owned());
-        Ok(Answer::new(WebhookUpdated { webhook: endpoint.into(), secret }))
+        let tag = endpoint.version().to_string();
+        Ok(Tagged::new(tag, Answer::new(WebhookUpdated { webhook: endpoint.into(), secret })))
     }
 
     /// Delete an endpoint
@@ -371,8 +381,13 @@ impl WebhookApi {
         caller: Data<&Caller>,
         /// The endpoint's id.
         id: PathParam,
-    ) -> Result<NoContent, ApiError> {
-        self.account(&caller).webhook_delete(path_id(&id)?).await?;
+        /// Deletes only the version of the endpoint with this `ETag`, or one of these; else 412.
+        #[oai(name = "If-Match")]
+        if_match: HeaderParam<IfMatch>,
+    ) -> Result<NoContent, Failing<Changed>> {
+        let id = path_id(&id)?;
+        let version = if_version(checked(if_match)?);
+        self.account(&caller).webhook_delete_if(id, version).await?;
         Ok(NoContent)
     }
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use sms_http::server::cli::Cli;
+use sms_http::server::mistakes::Unread;
 use sms_http::server::{command, logging, run};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -12,8 +12,15 @@ use tokio::signal::unix::{SignalKind, signal};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { settings, command } = Cli::parse();
-    logging::start(&settings);
+    let names: Vec<String> =
+        std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    let Cli { settings, command } = match Cli::read(std::env::args_os().collect(), &names) {
+        Ok(cli) => cli,
+        Err(Unread::Clap(error)) => error.exit(),
+        Err(Unread::Settings(mistakes)) => return fail(&mistakes),
+    };
+    logging::start(&settings.log, settings.log_format);
+    let flags = settings.flags.clone();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -32,11 +39,17 @@ fn main() -> ExitCode {
     runtime.shutdown_background();
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("sms-server: {message}");
-            ExitCode::FAILURE
-        }
+        Err(message) => fail(&flags.named_in(&message)),
     }
+}
+
+/// Says why the program ends.
+fn fail(why: &impl ToString) -> ExitCode {
+    for (n, line) in why.to_string().lines().enumerate() {
+        let program = if n == 0 { "sms-server: " } else { "" };
+        eprintln!("{program}{}", sms_core::text::shown(line));
+    }
+    ExitCode::FAILURE
 }
 
 /// Resolves on SIGTERM or SIGINT. It listens from the call on, not from the first poll, because a

@@ -13,6 +13,7 @@ use super::origin::refused;
 use super::pages::Visitor;
 use super::path;
 use super::people::{People, client};
+use super::session_standing::OfSession;
 use crate::rate_limit::RateLimiter;
 use crate::web::client_address::AddressBlock;
 use crate::web::error::ApiError;
@@ -97,7 +98,9 @@ impl Door for AccountDoor {
         };
         let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);
-        Ok(Admitted { owner: Owner::Numbered(caller.account.as_u128()), headers })
+        let owner = Owner::Numbered(caller.account.as_u128());
+        let standing = OfSession { people: Arc::clone(&self.people), session };
+        Ok(Admitted { owner, headers, standing: Some(Arc::new(standing)) })
     }
 }
 
@@ -125,7 +128,7 @@ impl Door for PageDoor {
         let is_open = [SIGN_IN, path::SIGN_OUT, path::THEME].contains(&path);
         let (owner, headers) = (owner_of(client(request)), Vec::new());
         if is_file {
-            return Ok(Admitted { owner, headers });
+            return Ok(Admitted { owner, headers, standing: None });
         }
         if changes(request.method()) {
             self.people.site.check(request.headers())?;
@@ -134,7 +137,7 @@ impl Door for PageDoor {
             if changes(request.method()) && !is_open {
                 return Err(signed_out());
             }
-            return Ok(Admitted { owner, headers });
+            return Ok(Admitted { owner, headers, standing: None });
         };
         let (owner, headers) = match &session.who {
             SignedIn::Account { caller, .. } => {
@@ -143,8 +146,9 @@ impl Door for PageDoor {
             }
             SignedIn::Operator => (Owner::Only("operator"), headers),
         };
-        request.set_data(Visitor(session));
-        Ok(Admitted { owner, headers })
+        request.set_data(Visitor(session.clone()));
+        let standing = OfSession { people: Arc::clone(&self.people), session };
+        Ok(Admitted { owner, headers, standing: Some(Arc::new(standing)) })
     }
 }
 
@@ -171,6 +175,6 @@ impl Door for SignInDoor {
         if changes(request.method()) {
             self.people.site.check(request.headers())?;
         }
-        Ok(Admitted { owner: owner_of(client(request)), headers: Vec::new() })
+        Ok(Admitted { owner: owner_of(client(request)), headers: Vec::new(), standing: None })
     }
 }

@@ -13,9 +13,9 @@ use sms_core::session::OperatorHash;
 use super::cookie::SessionCookie;
 use super::origin::Site;
 use crate::admin::gate::OperatorToken;
-use crate::api::unknown_key::KeyLookUps;
 use crate::rate_limit::RateLimiter;
 use crate::rate_limit::crowd::CrowdLimiter;
+use crate::secret_door::{Entry, SecretDoor};
 use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
 
@@ -33,15 +33,9 @@ pub(super) struct People {
     /// Counts the requests of each session before anything is looked up for it.
     pub rate: CrowdLimiter<[u8; 32]>,
     /// Bounds how often an address comes with keys, tokens or cookies that nobody has.
-    pub look_ups: Arc<KeyLookUps>,
+    pub secrets: Arc<SecretDoor>,
     /// Counts how often each key signs in, because each time writes to the store.
     pub sign_ins: RateLimiter,
-}
-
-/// Whose key or token somebody signs in with.
-enum Found {
-    Operator,
-    Caller(Caller),
 }
 
 impl People {
@@ -52,7 +46,8 @@ impl People {
         let hash = KeyHash::from_bytes(*token.hash().as_bytes());
         let operator = self.operator.as_ref().map(OperatorToken::hash);
         let looking_up = self.sms.session(token, operator, self.clock.now());
-        let found = self.look_ups.look_up(hash, client(request), looking_up).await?;
+        let from = client(request);
+        let found = self.secrets.look_up(Entry::Session, hash, from, looking_up).await?;
         Ok(found.filter(|found| match found.who {
             SignedIn::Account { .. } => self.has_accounts,
             SignedIn::Operator => self.operator.is_some(),
@@ -66,27 +61,23 @@ impl People {
         from: Option<AddressBlock>,
     ) -> Result<Option<OpenSession>, ApiError> {
         let given = OperatorHash::of(key);
-        let is_operator = self.operator.as_ref().is_some_and(|token| token.hash() == given);
-        let api_key = ApiKey::parse(key).ok().filter(|_| self.has_accounts);
-        let looking_up = async {
-            match &api_key {
-                _ if is_operator => Ok(Some(Found::Operator)),
-                Some(key) => Ok(self.sms.caller_with(key.hash()).await?.map(Found::Caller)),
-                None => Ok(None),
-            }
-        };
-        // By the hash of the text, whatever it is: wrong tokens are counted like wrong keys.
-        let hash = KeyHash::from_bytes(*given.as_bytes());
-        let found = self.look_ups.look_up(hash, from, looking_up).await?;
+        let operator = self.operator.as_ref().map(OperatorToken::hash);
+        let is_key = self.has_accounts && operator != Some(given);
         let now = self.clock.now();
-        Ok(match (found, api_key) {
-            (Some(Found::Operator), _) => Some(self.sms.sign_in_operator(given, now).await?),
-            (Some(Found::Caller(caller)), Some(key)) => {
-                self.sign_ins.judge(caller.key).await.headers()?;
-                self.sms.sign_in(key.hash(), now).await?
-            }
-            (Some(Found::Caller(_)), None) | (None, _) => None,
-        })
+        let Some(api_key) = ApiKey::parse(key).ok().filter(|_| is_key) else {
+            let is_operator = self.secrets.is_operator(Entry::SignIn, given, operator, from)?;
+            return Ok(if is_operator {
+                Some(self.sms.sign_in_operator(given, now).await?)
+            } else {
+                None
+            });
+        };
+        let hash = api_key.hash();
+        let looking_up = self.sms.caller_with(hash);
+        let found = self.secrets.look_up(Entry::SignIn, hash, from, looking_up).await?;
+        let Some(Caller { key, .. }) = found else { return Ok(None) };
+        self.sign_ins.judge(key).await.headers()?;
+        Ok(self.sms.sign_in(hash, now).await?)
     }
 }
 

@@ -64,7 +64,9 @@ async fn sign_in(people: &People, desk: &Desk, mut request: Request) -> poem::Re
         Ok(None) => return Ok(again(StatusCode::UNPROCESSABLE_ENTITY, Why::WrongKey)),
         Err(refused) => {
             let words = refusal::sentence(refused.message());
-            return Ok(again(refused.status(), Why::Refused(words)));
+            let mut response = again(refused.status(), Why::Refused(words));
+            response.headers_mut().extend(refused.headers().iter().cloned());
+            return Ok(response);
         }
     };
     // A browser has one session: the one before is over.

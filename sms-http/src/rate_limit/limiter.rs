@@ -188,12 +188,12 @@ impl Stopwatch {
         Self(Arc::new(now))
     }
 
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         (self.0)()
     }
 
     /// The nanoseconds since `start`.
-    pub(super) fn since(&self, start: Instant) -> u64 {
+    pub(crate) fn since(&self, start: Instant) -> u64 {
         let passed = self.now().saturating_duration_since(start);
         u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
     }

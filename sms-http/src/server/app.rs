@@ -1,5 +1,6 @@
 //! The HTTP application: the paths of the server, and the checks before them.
 
+use std::error::Error as _;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
@@ -11,15 +12,16 @@ use poem::{Body, Response};
 use serde_json::Value;
 use sms_core::Sms;
 use sms_core::store::StoreError;
+use sms_store_sqlite::FileMoved;
 
-use crate::admin::gate::OperatorToken;
+use crate::admin::gate::{OperatorDoor, OperatorToken};
 use crate::api::EventStreams;
 use crate::api::gate::{Gate, callers_only};
-use crate::api::unknown_key::KeyLookUps;
 use crate::console::{self, Audience, Console, ConsoleParts};
 use crate::rate_limit::crowd::CrowdLimiter;
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
+use crate::secret_door::{Entry, SecretDoor};
 use crate::web::client_address::TrustedProxies;
 use crate::web::docs_page::{self, DocsPage, docs_page};
 use crate::web::error::{ApiError, ERROR_PAGE};
@@ -95,11 +97,11 @@ struct Routes {
 
 /// Everything, for a single listener.
 pub fn whole_app(parts: &AppParts) -> Intake {
-    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
-    let routes = with_admin(with_public(Routes::new(), parts, &look_ups), parts);
-    let routes = with_console(routes, parts, Audience::Everybody, look_ups);
+    let secrets = Arc::new(SecretDoor::new(parts.stopwatch.clone()));
+    let routes = with_admin(with_public(Routes::new(), parts, &secrets), parts, &secrets);
+    let routes = with_console(routes, parts, Audience::Everybody, &secrets);
     let routes = match &parts.metrics {
-        Some(page) => with_metrics(routes, page, page.public_readers, &parts.token),
+        Some(page) => with_metrics(routes, page, page.public_readers, (&parts.token, &secrets)),
         None => routes,
     };
     finish(routes, parts)
@@ -107,23 +109,23 @@ pub fn whole_app(parts: &AppParts) -> Intake {
 
 /// The API, its documentation, the console for accounts and the health checks.
 pub fn public_app(parts: &AppParts) -> Intake {
-    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
-    let routes = with_public(Routes::new(), parts, &look_ups);
-    finish(with_console(routes, parts, Audience::Accounts, look_ups), parts)
+    let secrets = Arc::new(SecretDoor::new(parts.stopwatch.clone()));
+    let routes = with_public(Routes::new(), parts, &secrets);
+    finish(with_console(routes, parts, Audience::Accounts, &secrets), parts)
 }
 
 /// The operator's API, the console for the operator, the metrics and the health checks. Everyone
 /// who reaches the operator's listener may read the metrics.
 pub fn admin_app(parts: &AppParts) -> Intake {
-    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
-    let routes = with_admin(Routes::new(), parts);
-    let routes = with_console(routes, parts, Audience::Operator, look_ups);
+    let secrets = Arc::new(SecretDoor::new(parts.stopwatch.clone()));
+    let routes = with_admin(Routes::new(), parts, &secrets);
+    let routes = with_console(routes, parts, Audience::Operator, &secrets);
     let routes = match parts.console {
         Some(_) => with_first_page(routes, console::PREFIX),
         None => routes,
     };
     let routes = match &parts.metrics {
-        Some(page) => with_metrics(routes, page, MetricsReaders::Anyone, &parts.token),
+        Some(page) => with_metrics(routes, page, MetricsReaders::Anyone, (&parts.token, &secrets)),
         None => routes,
     };
     finish(routes, parts)
@@ -158,12 +160,12 @@ impl Routes {
     }
 }
 
-fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> Routes {
+fn with_public(routes: Routes, parts: &AppParts, secrets: &Arc<SecretDoor>) -> Routes {
     let (sms, public_url) = (parts.sms.clone(), parts.public_url.clone());
     let document: Document = Arc::new(move || openapi_document(&sms, &public_url));
     let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
     let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
-    let gate = Gate::counting_with(parts.sms.clone(), limiter, Arc::clone(look_ups));
+    let gate = Gate::counting_with(parts.sms.clone(), limiter, Arc::clone(secrets));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
     let open_3_0 = format!("{}{}", api::PREFIX, DOCUMENT_PATH_3_0);
     let Routes { table, doors } = routes;
@@ -192,7 +194,7 @@ fn with_console(
     routes: Routes,
     parts: &AppParts,
     audience: Audience,
-    look_ups: Arc<KeyLookUps>,
+    secrets: &Arc<SecretDoor>,
 ) -> Routes {
     let Some(console) = &parts.console else { return routes };
     let limiter = || RateLimiter::new(parts.rate, parts.stopwatch.clone(), None);
@@ -207,7 +209,7 @@ fn with_console(
         limiter: limiter(),
         rate: CrowdLimiter::new(parts.rate, parts.stopwatch.clone()),
         sign_ins: limiter(),
-        look_ups,
+        secrets: Arc::clone(secrets),
     };
     let (table, doors) = console.add_to(routes.table, routes.doors);
     Routes { table, doors }
@@ -225,14 +227,15 @@ const OPERATOR_DOCS_PATH: &str = "/docs/operator";
 const ERROR_PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
                                  form-action 'none'; frame-ancestors 'none'";
 
-fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
+fn with_admin(routes: Routes, parts: &AppParts, secrets: &Arc<SecretDoor>) -> Routes {
     let (sms, sandbox) = (parts.sms.clone(), parts.sandbox.clone());
     let document: Document =
         Arc::new(move || admin::openapi_document(&admin::service(&sms, sandbox.as_ref())));
     let apis = admin::apis(&parts.sms, parts.sandbox.as_ref());
     let token = &parts.token;
     let Routes { table, doors } = routes;
-    let doors = doors.with(admin::PREFIX, token.clone());
+    let door = operator_door(token, secrets, Entry::OperatorApi);
+    let doors = doors.with(admin::PREFIX, door);
     let table = table.with_api(admin::PREFIX, apis, |operation| token.guard(operation));
     let (own, own_3_0) =
         [DOCUMENT_PATH, DOCUMENT_PATH_3_0].map(|path| format!("{}{path}", admin::PREFIX)).into();
@@ -242,19 +245,30 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
         .page(OPERATOR_DOCS_PATH, docs(document, admin::PREFIX))
 }
 
+/// Where the metrics are.
+const METRICS: &str = "/metrics";
+
+fn operator_door(token: &OperatorToken, secrets: &Arc<SecretDoor>, entry: Entry) -> OperatorDoor {
+    OperatorDoor { token: token.clone(), secrets: Arc::clone(secrets), entry }
+}
+
 fn with_metrics(
     routes: Routes,
     page: &MetricsPage,
     readers: MetricsReaders,
-    token: &OperatorToken,
+    (token, secrets): (&OperatorToken, &Arc<SecretDoor>),
 ) -> Routes {
     let handle = page.handle.clone();
     let page =
         poem::endpoint::make_sync(move |_| text("text/plain; version=0.0.4", handle.render()));
     let page = operation(page);
     match readers {
-        MetricsReaders::Operator => routes.page("/metrics", token.guard(page)),
-        MetricsReaders::Anyone => routes.page("/metrics", page),
+        MetricsReaders::Operator => {
+            let Routes { table, doors } = routes.page(METRICS, token.guard(page));
+            let door = operator_door(token, secrets, Entry::Metrics);
+            Routes { table, doors: doors.with(METRICS, door) }
+        }
+        MetricsReaders::Anyone => routes.page(METRICS, page),
     }
 }
 
@@ -279,12 +293,17 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
     console::with_policy(intake.with_trusted_proxies(parts.trusted_proxies.clone()), desk)
 }
 
-/// The answer of `/readyz`, given the result of the store's health check.
+/// The answer of `/readyz`, given the result of the store's health check. Of the reasons it shows
+/// only the one that names nothing of the operator's.
 fn readiness(health: &Result<(), StoreError>) -> poem::Result<Response> {
-    match health {
-        Ok(()) => Ok(text("text/plain", "ready\n")),
-        Err(_) => Err(ApiError::unavailable(1).into()),
+    let Err(error) = health else { return Ok(text("text/plain", "ready\n")) };
+    let moved = error.source().filter(|cause| cause.is::<FileMoved>());
+    let unavailable = ApiError::unavailable(1);
+    Err(match moved {
+        Some(moved) => unavailable.with_message(moved.to_string()),
+        None => unavailable,
     }
+    .into())
 }
 
 /// Makes an OpenAPI document. That takes some milliseconds, so each page that shows it has it made

@@ -1,6 +1,7 @@
 //! Where a server keeps its data: in memory, in a file, or in PostgreSQL, which several servers can
 //! share.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -83,11 +84,15 @@ impl Backing {
     pub fn builder(&self) -> SmsBuilder {
         let builder = Sms::builder(self.store.clone()).compute(Arc::new(Threads::default()));
         match &self.wake {
-            Some(wake) => builder.wake_others(wake.clone()),
+            Some(wake) => builder.wake_others(wake.clone()).reads_at_once(READS_ON_POSTGRES),
             None => builder,
         }
     }
 }
+
+/// How many reads of accounts share the connections of the pool: half of them. Commits and workers
+/// have the others.
+const READS_ON_POSTGRES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// How tasks of the server learn that they must stop: the sender is dropped.
 pub type Stopping = watch::Receiver<()>;

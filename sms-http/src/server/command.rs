@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::{Value, json};
+use sms_core::text::{shown, shown_json};
 
-use super::copy_command::StoreAddress;
 use super::data_command::{self, DataCommand};
 use super::operator_client::{CommandFailed, OperatorClient};
+use super::secrets::Hidden;
 use super::settings::{Keeping, Settings};
 
 /// What to do instead of serving.
@@ -58,12 +59,14 @@ pub enum Command {
     /// the same copy. A server does not open a target before its copy is complete and verified.
     /// Copy the admin-token file too if you set no SMS_ADMIN_TOKEN, and keep SMS_SECRET_KEY.
     Copy {
-        /// What to copy: sqlite:PATH (a file or a data folder) or postgres://...
-        #[arg(long)]
-        from: StoreAddress,
-        /// Where to: sqlite:PATH or postgres://...
-        #[arg(long)]
-        to: StoreAddress,
+        /// What to copy: sqlite:PATH (a file or a data folder) or postgres://... without a password
+        /// [default: SMS_COPY_FROM or the content of SMS_COPY_FROM_FILE, which may have one]
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<Hidden>,
+        /// Where to: sqlite:PATH or postgres://... without a password [default: SMS_COPY_TO or the
+        /// content of SMS_COPY_TO_FILE, which may have one]
+        #[arg(long, value_name = "ADDRESS")]
+        to: Option<Hidden>,
     },
     /// Check the data in SMS_DATA_DIR: damaged pages, and balances, refunds and counts
     Check,
@@ -324,7 +327,7 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     let call = match work_of(command) {
         Work::Ask(call) => call,
         Work::Do(command) => {
-            println!("{}", data_command::run(command, settings).await?);
+            println!("{}", shown(&data_command::run(command, settings).await?));
             return Ok(());
         }
     };
@@ -334,14 +337,14 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     let client = OperatorClient::new(&base, &token)?;
     let data = client.call(call.method, &call.path, call.body, call.patience).await?;
     if !data.is_null() {
-        println!("{data:#}");
+        println!("{}", shown_json(&format!("{data:#}")));
     }
     Ok(())
 }
 
 /// The token of the settings, or the one that a server with these settings has kept in its folder.
 fn operator_token(settings: &Settings) -> Result<String, CommandFailed> {
-    if let Some(token) = &settings.admin_token {
+    if let Some(token) = &settings.secrets.admin_token {
         return Ok(token.0.clone());
     }
     let Keeping::File(data) = settings.keeping() else { return Err(CommandFailed::NoToken) };

@@ -9,6 +9,7 @@ use sms_store_postgres::{ConnectFailed, PgStore};
 use sms_store_sqlite::{OpenError, SqliteStore};
 
 use super::copy_progress::Told;
+use super::secrets::{Hidden, SecretRefused, secret};
 
 /// Where a store is. `Debug` does not show the password of a database.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,9 +48,84 @@ impl fmt::Debug for StoreAddress {
     }
 }
 
+/// A store that a copy needs, and where its address is given.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    flag: &'static str,
+    pub(super) variable: &'static str,
+}
+
+/// What is copied.
+pub const FROM: End = End { flag: "--from", variable: "SMS_COPY_FROM" };
+/// Where to.
+pub const TO: End = End { flag: "--to", variable: "SMS_COPY_TO" };
+
+impl End {
+    /// The address in the argument, or else in the environment.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or the argument holds a password.
+    pub fn address(self, argument: Option<Hidden>) -> Result<StoreAddress, CopyCommandFailed> {
+        let Self { flag, variable } = self;
+        let (name, text) = match argument {
+            Some(Hidden(text)) if has_password(&text) => {
+                return Err(CopyCommandFailed::Password { flag, variable });
+            }
+            Some(Hidden(text)) => (flag, text),
+            None => {
+                let found = secret(variable)?;
+                (variable, found.ok_or(CopyCommandFailed::NoAddress { flag, variable })?.0)
+            }
+        };
+        text.parse().map_err(|source| CopyCommandFailed::Address { name, source })
+    }
+}
+
+/// Whether the address of a database has a password, before its host or among its parameters.
+fn has_password(address: &str) -> bool {
+    let Some((_, rest)) = address.split_once("://") else { return false };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(end);
+    let person = authority.rsplit_once('@').map_or("", |(person, _)| person);
+    let parameters = rest.split_once('?').map_or("", |(_, parameters)| parameters);
+    person.contains(':') || parameters.to_ascii_lowercase().contains("password=")
+}
+
 /// Why the data was not copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyCommandFailed {
+    /// An address is missing.
+    #[error("{flag} is missing: give it, or set {variable}")]
+    NoAddress {
+        /// The argument.
+        flag: &'static str,
+        /// The variable that may hold it instead.
+        variable: &'static str,
+    },
+    /// An address in the arguments has a password.
+    #[error(
+        "{flag} must have no password, because other users of a machine can read the arguments of \
+         a program: set {variable} to the whole address, or {variable}_FILE to the path of a file \
+         that holds it"
+    )]
+    Password {
+        /// The argument.
+        flag: &'static str,
+        /// The variable that may hold it instead.
+        variable: &'static str,
+    },
+    /// An address cannot be one. The message does not show it.
+    #[error("{name}: {source}")]
+    Address {
+        /// The argument or the variable.
+        name: &'static str,
+        /// What to write.
+        source: NotAnAddress,
+    },
+    /// An address in the environment cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretRefused),
     /// There is no such file.
     #[error("there is no file {}: name the file or the data folder of a server", .0.display())]
     NoSource(PathBuf),
@@ -139,6 +215,21 @@ mod tests {
             ("mysql://localhost/sms", Err(NotAnAddress)),
         ] {
             assert_eq!(text.parse(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("sqlite:/srv/a:b@c/sms.db", false),
+            ("postgres://localhost:5432/sms", false),
+            ("postgres://me@localhost:5432,other:5432/sms?sslmode=disable", false),
+            ("postgres://me:canary@localhost/sms", true),
+            ("postgresql://me:@localhost", true),
+            ("postgres://localhost/sms?user=me&password=canary", true),
+        ] {
+            assert_eq!(has_password(text), expected, "{text}");
+            let told = FROM.address(Some(Hidden(text.to_owned())));
+            let told = told.map_err(|refused| refused.to_string());
+            assert_eq!(told.is_err(), expected, "{text}");
+            let told = told.err().unwrap_or_default();
+            assert!(!told.contains("canary") && expected == told.contains("SMS_COPY_FROM_FILE"));
         }
         let secret: StoreAddress = "postgres://me:secret@localhost/sms".parse().unwrap();
         assert!(!format!("{secret:?}").contains("secret"));

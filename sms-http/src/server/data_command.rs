@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use sms_store_postgres::{ConnectFailed, PgSettings, PgStore};
 use sms_store_sqlite::MaintenanceError;
 
-use super::copy_command::{self, CopyCommandFailed, StoreAddress};
+use super::copy_command::{self, CopyCommandFailed};
 use super::data_dir::DataDir;
+use super::secrets::Hidden;
 use super::settings::{Keeping, Settings};
 
 /// A command on the stored data.
@@ -20,10 +21,10 @@ pub enum DataCommand {
     Restore(PathBuf),
     /// Copy everything from one store to another.
     Copy {
-        /// What to copy.
-        from: StoreAddress,
-        /// Where to.
-        to: StoreAddress,
+        /// What to copy, as given in the arguments.
+        from: Option<Hidden>,
+        /// Where to, as given in the arguments.
+        to: Option<Hidden>,
     },
     /// Check the file store.
     Check,
@@ -33,7 +34,7 @@ pub enum DataCommand {
 #[derive(Debug, thiserror::Error)]
 pub enum DataCommandFailed {
     /// No database is given.
-    #[error("DATABASE_URL is missing: set it, or give --database-url")]
+    #[error("DATABASE_URL is missing: set it, or DATABASE_URL_FILE")]
     NoDatabase,
     /// The data is not in a file.
     #[error(
@@ -71,7 +72,10 @@ pub enum DataCommandFailed {
 pub async fn run(command: DataCommand, settings: &Settings) -> Result<String, DataCommandFailed> {
     let command = match command {
         DataCommand::Migrate => return migrate(settings).await,
-        DataCommand::Copy { from, to } => return Ok(copy_command::run(&from, &to).await?),
+        DataCommand::Copy { from, to } => {
+            let (from, to) = (copy_command::FROM.address(from)?, copy_command::TO.address(to)?);
+            return Ok(copy_command::run(&from, &to).await?);
+        }
         DataCommand::Backup(copy) => FileCommand::Backup(copy),
         DataCommand::Restore(backup) => FileCommand::Restore(backup),
         DataCommand::Check => FileCommand::Check,

@@ -1,6 +1,6 @@
 //! The folder of the file store: the data, the operator's token, and the journal of hand-overs.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -51,12 +51,18 @@ impl DataDir<'_> {
     /// If the folder does not exist, or cannot be written.
     pub fn keep_token(&self, token: &str) -> io::Result<()> {
         let unfinished = self.0.join("admin-token.new");
+        // A killed program may have left a file, and somebody a link: neither is written to.
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
+        options.write(true).create_new(true).mode(0o600);
         let mut file = options.open(&unfinished)?;
         writeln!(file, "{token}")?;
         file.sync_all()?;
-        fs::rename(&unfinished, self.token_file())
+        fs::rename(&unfinished, self.token_file())?;
+        File::open(self.0)?.sync_all()
     }
 }
 
@@ -92,6 +98,19 @@ mod tests {
         assert_eq!(data.token().unwrap().as_deref(), Some("0123456789abcdef"));
         let mode = fs::metadata(data.token_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_token_is_written_through_no_link() {
+        let folder = Folder::new("linked-token");
+        let (data, victim) = (DataDir(&folder.0), folder.0.join("victim"));
+        fs::write(&victim, "kept").unwrap();
+        for name in ["admin-token.new", "admin-token"] {
+            std::os::unix::fs::symlink(&victim, folder.0.join(name)).unwrap();
+        }
+        data.keep_token("0123456789abcdef").unwrap();
+        assert_eq!(data.token().unwrap().as_deref(), Some("0123456789abcdef"));
+        assert_eq!(fs::read_to_string(victim).unwrap(), "kept");
     }
 
     #[test]

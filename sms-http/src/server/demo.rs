@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::account::Mode;
+use sms_core::idempotency::Replay;
 use sms_core::ids::NumberId;
 use sms_core::link::LinkBase;
 use sms_core::page::PageRequest;
@@ -23,6 +24,8 @@ use sms_core::{Error, Sms};
 use self::numbers::{DEDICATED_NUMBER, SHARED_NUMBER};
 
 const CREDITS: u32 = 1_000;
+/// Servers that start at the same time create the account once for this key of the operator's.
+const IDEMPOTENCY_KEY: &str = "sms-server demo account";
 
 /// How often the demo's simulated gateway checks in, so that its number stays online.
 pub const CHECK_IN_EVERY: Duration = Duration::from_mins(1);
@@ -51,10 +54,17 @@ pub struct Demo {
 }
 
 /// Creates an active account with 1,000 credits, a live and a test key, a shared and a dedicated
-/// number. Numbers that exist already, from an earlier start on the same database, stay unchanged.
-pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
+/// number. Numbers that exist already stay unchanged. `None` if another server that starts at the
+/// same time creates it.
+pub async fn make(sms: &Sms, network: Network) -> Result<Option<Demo>, Error> {
     let operator = sms.operator();
-    let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;
+    let once = operator.keyed(IDEMPOTENCY_KEY.parse().ok());
+    let made =
+        once.account_create(NewAccountInput::active(script::NAME, CREDITS).id(script::ID)).await?;
+    if made.replay == Replay::Repeated {
+        return Ok(None);
+    }
+    let account = made.value;
     let name = || Some("demo".to_owned());
     let live = operator.api_key_create(account.id, Mode::Live, name()).await?;
     let test = operator.api_key_create(account.id, Mode::Test, name()).await?;
@@ -66,7 +76,7 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
         operator.number_check_in(number).await?;
     }
     let (live_key, test_key) = (live.key.reveal().to_owned(), test.key.reveal().to_owned());
-    Ok(Demo { network, live_key, test_key, number })
+    Ok(Some(Demo { network, live_key, test_key, number }))
 }
 
 /// Creates the demo account with the month of history that ends now, on a store that [is
@@ -84,6 +94,15 @@ pub async fn make_with_history(
 /// Whether a store is new, so that it gets a demo account unasked: it has no account.
 pub async fn is_new(sms: &Sms) -> Result<bool, Error> {
     Ok(sms.operator().account_list(PageRequest::default()).await?.items.is_empty())
+}
+
+/// Whether a store has a demo account.
+pub async fn was_made(sms: &Sms) -> Result<bool, Error> {
+    match sms.operator().account_get(script::ID).await {
+        Ok(_) => Ok(true),
+        Err(Error::NotFound(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The dedicated number of the demo account that an earlier start on the same store created, to be

@@ -13,8 +13,8 @@ use super::data_command::DataCommandFailed;
 pub enum CommandFailed {
     /// The operator's token is missing.
     #[error(
-        "SMS_ADMIN_TOKEN is missing: set it, give --admin-token, or name the folder of a server \
-         that generated one in SMS_DATA_DIR"
+        "SMS_ADMIN_TOKEN is missing: set it or SMS_ADMIN_TOKEN_FILE, or name the folder of a \
+         server that generated one in SMS_DATA_DIR"
     )]
     NoToken,
     /// The file with the operator's token cannot be read.

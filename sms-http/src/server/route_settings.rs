@@ -22,6 +22,8 @@
 //!
 //! Times are `500ms`, `30s` or `5m`, from 100 ms to 10 minutes.
 
+use std::cell::RefCell;
+use std::env::VarError;
 use std::time::Duration;
 
 use sms_smpp::coding::Septets;
@@ -30,7 +32,9 @@ use sms_smpp::settings::{
     BadUrl, Binds, InvalidSetting, RouteSettings, Transport, Unanswered, Version,
 };
 use sms_smpp::submit::LongMessages;
-use sms_smpp::trust::Roots;
+use sms_smpp::trust::{BadRoots, Roots};
+
+use super::secrets::{Hidden, SecretRefused, look_up};
 
 /// A setting of a route that is missing or invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +46,27 @@ pub struct BadSetting {
     pub problem: &'static str,
 }
 
+/// Every setting of a route, as the end of its variable. The table above says what each means.
+pub(super) const ALL: [&str; 17] = [
+    "URL",
+    "PASSWORD",
+    "PASSWORD_FILE",
+    "CA_FILE",
+    "SYSTEM_TYPE",
+    "VERSION",
+    "BIND",
+    "BINDS",
+    "WINDOW",
+    "RATE",
+    "LONG_MESSAGES",
+    "GSM7",
+    "IDS",
+    "UNANSWERED",
+    "PATIENCE",
+    "IDLE",
+    "FAILOVER",
+];
+
 /// Looks up a variable; `None` if it is not set.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -49,129 +74,163 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 ///
 /// # Errors
 ///
-/// The first setting that is missing or invalid.
-pub fn read(name: &str, variables: Variables<'_>) -> Result<RouteSettings, BadSetting> {
-    let reader = Reader { prefix: prefix(name), variables };
-    let settings = reader.account()?;
-    let settings = reader.roots(settings)?;
-    let settings = reader.connections(settings)?;
-    let settings = reader.messages(settings)?;
+/// Every setting that is missing or invalid.
+pub fn read(name: &str, variables: Variables<'_>) -> Result<RouteSettings, Vec<BadSetting>> {
+    let reader = Reader { prefix: prefix(name), variables, bad: RefCell::default() };
+    let settings = reader.account();
+    let settings = reader.roots(settings);
+    let settings = reader.connections(settings);
+    let settings = reader.messages(settings);
     let settings = reader
-        .apply("PATIENCE", TIME, settings, |it, text| it.response_timeout(duration(text)?).ok())?;
+        .apply("PATIENCE", TIME, settings, |it, text| it.response_timeout(duration(text)?).ok());
+    let settings = reader.apply("IDLE", TIME, settings, |it, text| it.idle(duration(text)?).ok());
     let settings =
-        reader.apply("IDLE", TIME, settings, |it, text| it.idle(duration(text)?).ok())?;
-    reader.apply("FAILOVER", TIME, settings, |it, text| it.failover(duration(text)?).ok())
+        reader.apply("FAILOVER", TIME, settings, |it, text| it.failover(duration(text)?).ok());
+    let bad = reader.bad.into_inner();
+    // Whatever is wrong with the address or the password has been noted.
+    settings.filter(|_| bad.is_empty()).ok_or(bad)
 }
 
 const TIME: &str = "must be 100ms to 10m";
 
 /// What the variables of a route begin with: `SMS_ROUTE_MAIN_`.
-fn prefix(name: &str) -> String {
+pub(super) fn prefix(name: &str) -> String {
     let upper = name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    format!("SMS_ROUTE_{upper}_")
+    format!("{PREFIX}{upper}_")
 }
 
-/// Reads the variables of one route.
+/// What the variables of all routes begin with.
+pub(super) const PREFIX: &str = "SMS_ROUTE_";
+
+/// Reads the variables of one route, and notes what is wrong with them. What is invalid is left as
+/// it is by default, so that the rest is checked as well. Where the account itself is invalid, the
+/// settings are those of a stand-in.
 struct Reader<'a> {
     prefix: String,
     variables: Variables<'a>,
+    bad: RefCell<Vec<BadSetting>>,
 }
 
 impl Reader<'_> {
-    fn bad(&self, setting: &str, problem: &'static str) -> BadSetting {
-        BadSetting { variable: format!("{}{setting}", self.prefix), problem }
+    fn bad(&self, setting: &str, problem: &'static str) {
+        let variable = format!("{}{setting}", self.prefix);
+        self.bad.borrow_mut().push(BadSetting { variable, problem });
     }
 
     fn get(&self, setting: &str) -> Option<String> {
         (self.variables)(&format!("{}{setting}", self.prefix)).filter(|value| !value.is_empty())
     }
 
-    /// Applies a setting that may be missing; `None` means that it is invalid.
+    /// Applies a setting that may be missing; `apply` gives `None` if it is invalid.
     fn apply(
         &self,
         setting: &str,
         problem: &'static str,
-        settings: RouteSettings,
+        settings: Option<RouteSettings>,
         apply: impl FnOnce(RouteSettings, &str) -> Option<RouteSettings>,
-    ) -> Result<RouteSettings, BadSetting> {
-        match self.get(setting) {
-            None => Ok(settings),
-            Some(value) => apply(settings, value.trim()).ok_or_else(|| self.bad(setting, problem)),
+    ) -> Option<RouteSettings> {
+        let (settings, Some(value)) = (settings.clone()?, self.get(setting)) else {
+            return settings;
+        };
+        let applied = apply(settings.clone(), value.trim());
+        if applied.is_none() {
+            self.bad(setting, problem);
         }
+        Some(applied.unwrap_or(settings))
     }
 
     /// The address of the SMSC, and the account there.
-    fn account(&self) -> Result<RouteSettings, BadSetting> {
-        let missing = "is missing; set it to smpp://system_id@host:port";
-        let url = self.get("URL").ok_or_else(|| self.bad("URL", missing))?;
+    fn account(&self) -> Option<RouteSettings> {
         let password = self.password();
-        // What is wrong with the URL is reported first.
-        let settings = match RouteSettings::new(&url, password.as_deref().unwrap_or_default()) {
-            Err(InvalidSetting::Url(bad)) => return Err(self.bad("URL", problem_of(bad))),
-            made => {
-                password?;
-                made.map_err(|_| self.bad("PASSWORD", "must have 1 to 8 octets"))?
+        let stand_in = password.as_deref().unwrap_or("password");
+        let made = match self.get("URL") {
+            None => {
+                self.bad("URL", "is missing; set it to smpp://system_id@host:port");
+                None
             }
+            Some(url) => match RouteSettings::new(&url, stand_in) {
+                Ok(settings) => Some(settings),
+                Err(InvalidSetting::Url(bad)) => {
+                    self.bad("URL", problem_of(bad));
+                    None
+                }
+                Err(_) => {
+                    self.bad("PASSWORD", "must have 1 to 8 octets");
+                    None
+                }
+            },
         };
+        let settings = made.or_else(|| RouteSettings::new(STAND_IN, "password").ok());
         let problem = "must have at most 12 characters";
         self.apply("SYSTEM_TYPE", problem, settings, |it, text| it.system_type(text).ok())
     }
 
-    fn password(&self) -> Result<String, BadSetting> {
-        match (self.get("PASSWORD"), self.get("PASSWORD_FILE")) {
-            (Some(password), _) => Ok(password),
-            (None, Some(path)) => {
-                let read = std::fs::read_to_string(path);
-                let read = read.map_err(|_| self.bad("PASSWORD_FILE", "cannot be read"))?;
-                Ok(read.trim_end_matches(['\r', '\n']).to_owned())
+    fn password(&self) -> Option<String> {
+        let look = |name: &str| (self.variables)(name).ok_or(VarError::NotPresent);
+        let problem = match look_up(&format!("{}PASSWORD", self.prefix), &look) {
+            Ok(Some(Hidden(password))) => return Some(password),
+            Ok(None) => {
+                self.bad("PASSWORD", "is missing; set it, or PASSWORD_FILE");
+                return None;
             }
-            (None, None) => Err(self.bad("PASSWORD", "is missing; set it, or PASSWORD_FILE")),
-        }
+            Err(SecretRefused::Twice(_)) => "is set beside PASSWORD; unset one",
+            Err(SecretRefused::Empty(_)) => "is empty",
+            Err(SecretRefused::File { .. } | SecretRefused::NotText(_)) => "cannot be read",
+        };
+        self.bad("PASSWORD_FILE", problem);
+        None
     }
 
-    fn roots(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
-        let Some(path) = self.get("CA_FILE") else { return Ok(settings) };
-        let bad = |problem| self.bad("CA_FILE", problem);
+    fn roots(&self, settings: Option<RouteSettings>) -> Option<RouteSettings> {
+        let (settings, Some(path)) = (settings.clone()?, self.get("CA_FILE")) else {
+            return settings;
+        };
         let without_tls = "needs an smpps:// URL";
-        if settings.peer().transport == Transport::Plain {
-            return Err(bad(without_tls));
-        }
-        let file = std::fs::read(path).map_err(|_| bad("cannot be read"))?;
-        let roots = Roots::from_pem(&file).map_err(|refused| bad(refused.problem()))?;
-        settings.roots(roots).map_err(|_| bad(without_tls))
+        let read = || {
+            if settings.peer().transport == Transport::Plain {
+                return Err(without_tls);
+            }
+            let file = std::fs::read(path).map_err(|_| "cannot be read")?;
+            let roots = Roots::from_pem(&file).map_err(BadRoots::problem)?;
+            settings.clone().roots(roots).map_err(|_| without_tls)
+        };
+        let read = read();
+        Some(read.unwrap_or_else(|problem| {
+            self.bad("CA_FILE", problem);
+            settings
+        }))
     }
 
-    fn connections(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
-        let version = |it: RouteSettings, text: &str| {
-            let version = match text {
+    fn connections(&self, settings: Option<RouteSettings>) -> Option<RouteSettings> {
+        let settings = self.apply("VERSION", "must be 3.4 or 5.0", settings, |it, text| {
+            Some(it.version(match text {
                 "3.4" => Version::V3_4,
                 "5.0" => Version::V5_0,
                 _ => return None,
-            };
-            Some(it.version(version))
-        };
-        let settings = self.apply("VERSION", "must be 3.4 or 5.0", settings, version)?;
+            }))
+        });
         let binds = self.get("BIND");
         let binds = match binds.as_deref().map_or("transceiver", str::trim) {
             "transceiver" => Binds::Transceivers,
             "separate" => Binds::Separate,
-            _ => return Err(self.bad("BIND", "must be transceiver or separate")),
+            _ => {
+                self.bad("BIND", "must be transceiver or separate");
+                Binds::Transceivers
+            }
         };
-        let count = match self.get("BINDS") {
-            None => Some(1),
-            Some(text) => text.trim().parse().ok(),
-        };
-        let settings = count.and_then(|count| settings.binds(binds(count)).ok());
-        settings.ok_or_else(|| self.bad("BINDS", "must be 1 to 16"))
+        let settings = settings.map(|it| it.clone().binds(binds(1)).unwrap_or(it));
+        self.apply("BINDS", "must be 1 to 16", settings, |it, text| {
+            it.binds(binds(text.parse().ok()?)).ok()
+        })
     }
 
-    fn messages(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
+    fn messages(&self, settings: Option<RouteSettings>) -> Option<RouteSettings> {
         let settings = self.apply("WINDOW", "must be 1 to 1000", settings, |it, text| {
             it.window(text.parse().ok()?).ok()
-        })?;
+        });
         let settings = self.apply("RATE", "must be 1 to 100000", settings, |it, text| {
             it.rate(text.parse().ok()?).ok()
-        })?;
+        });
         let problem = "must be udh8, udh16, sar or payload";
         let settings = self.apply("LONG_MESSAGES", problem, settings, |it, text| {
             Some(it.long_messages(match text {
@@ -181,14 +240,14 @@ impl Reader<'_> {
                 "payload" => LongMessages::Payload,
                 _ => return None,
             }))
-        })?;
+        });
         let settings = self.apply("GSM7", "must be unpacked or packed", settings, |it, text| {
             Some(it.septets(match text {
                 "unpacked" => Septets::Unpacked,
                 "packed" => Septets::Packed,
                 _ => return None,
             }))
-        })?;
+        });
         let problem = "must be same, hex-decimal or decimal-hex";
         let settings = self.apply("IDS", problem, settings, |it, text| {
             Some(it.ids(match text {
@@ -197,7 +256,7 @@ impl Reader<'_> {
                 "decimal-hex" => IdForm::DecimalThenHex,
                 _ => return None,
             }))
-        })?;
+        });
         self.apply("UNANSWERED", "must be again or undelivered", settings, |it, text| {
             Some(it.unanswered(match text {
                 "again" => Unanswered::Again,
@@ -207,6 +266,9 @@ impl Reader<'_> {
         })
     }
 }
+
+/// The account of settings whose own is invalid.
+const STAND_IN: &str = "smpps://example@smsc.example.com";
 
 fn problem_of(url: BadUrl) -> &'static str {
     match url {
@@ -232,13 +294,21 @@ fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
     const URL: &str = "smpp://example@smsc.example.com";
 
+    /// The settings, or the only thing that is wrong with them.
     fn read(settings: &[(&str, &str)]) -> Result<RouteSettings, BadSetting> {
+        read_all(settings).map_err(|mut bad| {
+            assert_eq!(bad.len(), 1, "{bad:?}");
+            bad.remove(0)
+        })
+    }
+
+    fn read_all(settings: &[(&str, &str)]) -> Result<RouteSettings, Vec<BadSetting>> {
         let mut variables: BTreeMap<String, String> = BTreeMap::from([
             ("SMS_ROUTE_MAIN_URL".to_owned(), URL.to_owned()),
             ("SMS_ROUTE_MAIN_PASSWORD".to_owned(), "secret".to_owned()),
@@ -324,6 +394,32 @@ mod tests {
     }
 
     #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        let bad = read_all(&[
+            ("URL", "smsc.example.com"),
+            ("PASSWORD", ""),
+            ("BIND", "both"),
+            ("WINDOW", "0"),
+            ("IDLE", "never"),
+        ]);
+        let told = bad.unwrap_err();
+        let told: Vec<&str> =
+            told.iter().map(|bad| &bad.variable["SMS_ROUTE_MAIN_".len()..]).collect();
+        assert_eq!(told, ["PASSWORD", "URL", "BIND", "WINDOW", "IDLE"]);
+    }
+
+    #[test]
+    fn every_setting_is_listed() {
+        let asked = RefCell::new(BTreeSet::new());
+        let look = |name: &str| {
+            asked.borrow_mut().insert(name["SMS_ROUTE_MAIN_".len()..].to_owned());
+            None
+        };
+        super::read("main", &look).unwrap_err();
+        assert_eq!(asked.into_inner(), ALL.map(str::to_owned).into());
+    }
+
+    #[test]
     fn a_password_may_come_from_a_file() {
         let path = std::env::temp_dir().join(format!("sms-smpp-password-{}", std::process::id()));
         std::fs::write(&path, "secret\n").unwrap();
@@ -331,6 +427,8 @@ mod tests {
         let settings = read(&[("PASSWORD", ""), ("PASSWORD_FILE", &file)]).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(settings, RouteSettings::new(URL, "secret").unwrap());
+        let twice = read(&[("PASSWORD_FILE", &file)]).unwrap_err().to_string();
+        assert!(twice.starts_with("SMS_ROUTE_MAIN_PASSWORD_FILE: is set beside"), "{twice}");
         let refused = read(&[("PASSWORD", ""), ("PASSWORD_FILE", &file)]).unwrap_err();
         assert_eq!(refused.to_string(), "SMS_ROUTE_MAIN_PASSWORD_FILE: cannot be read");
         assert!(!format!("{settings:?}").contains("secret"));

@@ -88,18 +88,27 @@ impl fmt::Display for RoutePlan {
 ///
 /// # Errors
 ///
-/// The first invalid name, or the first setting that is missing or invalid. The error shows no
-/// value.
-pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>, RoutesRefused> {
-    check_names(names)?;
-    let plan = |name: &String| {
+/// The first invalid name, or every setting that is missing or invalid. The errors show no value.
+pub fn read(
+    names: &[String],
+    variables: Variables<'_>,
+) -> Result<Vec<RoutePlan>, Vec<RoutesRefused>> {
+    check_names(names).map_err(|refused| vec![refused])?;
+    let (mut plans, mut refused) = (Vec::new(), Vec::new());
+    for name in names {
         if name == SIMULATOR {
-            return Ok(RoutePlan::Simulator);
+            plans.push(RoutePlan::Simulator);
+            continue;
         }
-        let settings = Box::new(route_settings::read(name, variables)?);
-        Ok(RoutePlan::Smpp { name: RouteName::new(name.as_str()), settings })
-    };
-    names.iter().map(plan).collect()
+        match route_settings::read(name, variables) {
+            Ok(settings) => plans.push(RoutePlan::Smpp {
+                name: RouteName::new(name.as_str()),
+                settings: Box::new(settings),
+            }),
+            Err(bad) => refused.extend(bad.into_iter().map(RoutesRefused::Setting)),
+        }
+    }
+    if refused.is_empty() { Ok(plans) } else { Err(refused) }
 }
 
 /// Refuses names that are invalid, reserved or given twice.
@@ -133,7 +142,8 @@ mod tests {
             let found = set.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let plans = read(&names(text), &variables).map_err(|refused| refused.to_string())?;
+        let first = |refused: Vec<RoutesRefused>| refused[0].to_string();
+        let plans = read(&names(text), &variables).map_err(first)?;
         Ok(plans.iter().map(ToString::to_string).collect())
     }
 
@@ -168,7 +178,7 @@ mod tests {
         let over_tls = ("SMS_ROUTE_MAIN_URL", "smpps://example@smsc.example.com");
         let authorities = [over_tls, MAIN[1], ("SMS_ROUTE_MAIN_CA_FILE", "/canary/canary")];
         for (set, variable) in [
-            (&[][..], "SMS_ROUTE_MAIN_URL"),
+            (&[][..], "SMS_ROUTE_MAIN_PASSWORD"),
             (&MAIN[..1], "SMS_ROUTE_MAIN_PASSWORD"),
             (&MAIN[1..], "SMS_ROUTE_MAIN_URL"),
             (&[&MAIN[..], &[wrong]].concat(), "SMS_ROUTE_MAIN_WINDOW"),

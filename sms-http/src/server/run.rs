@@ -28,15 +28,15 @@ use tokio::time::timeout;
 use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, whole_app};
 use super::backing::{Backing, OpenFailed, Stopping, rate};
 use super::banner::{Banner, MadeToken};
-use super::demo::{self, Demo, Network};
+use super::demo_start::{DemoStart, Routes, Started, keep_online};
 use super::file_metrics;
 use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
-use super::routes::{self, RoutePlan, SIMULATOR};
+use super::mistakes::Mistakes;
+use super::routes::{self, RoutePlan};
 use super::settings::{Keeping, Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
 use crate::api::EventStreams;
 use crate::console::{self, ConsoleParts};
-use crate::domain_error::causes;
 use crate::rate_limit::Stopwatch;
 use crate::sandbox::Sandbox;
 use crate::web::intake::IntakeLimits;
@@ -57,9 +57,9 @@ const ANSWER_BUCKETS: [f64; 12] =
 /// Why the server did not start, or stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailed {
-    /// A setting is missing or invalid.
+    /// Settings are missing, invalid or contradict each other.
     #[error(transparent)]
-    Settings(#[from] SettingsRefused),
+    Settings(#[from] Mistakes),
     /// An address could not be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
@@ -102,6 +102,12 @@ pub enum StartFailed {
     Metrics,
 }
 
+impl From<SettingsRefused> for StartFailed {
+    fn from(refused: SettingsRefused) -> Self {
+        Self::Settings(Mistakes::all(&[refused]))
+    }
+}
+
 /// What a program that embeds the server adds to the settings.
 #[derive(Debug, Default)]
 pub struct Additions {
@@ -129,16 +135,19 @@ pub async fn run_with(
     additions: Additions,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), StartFailed> {
-    settings.check()?;
+    let variables = |variable: &str| std::env::var(variable).ok();
+    Mistakes::of(&settings.mistakes(&variables))?;
     let plan = Handles::raise().plan(settings.connections_per_address);
     tracing::info!("{plan}");
     if settings.sandbox && !additions.routes.is_empty() {
         return Err(SettingsRefused::SandboxNeedsSimulator.into());
     }
-    let variables = |variable: &str| std::env::var(variable).ok();
-    let plans = routes::read(&settings.routes, &variables).map_err(SettingsRefused::from)?;
+    let plans = routes::read(&settings.routes, &variables).map_err(|bad| Mistakes::all(&bad))?;
     let own = additions.routes.iter().map(|route| route.name().to_string());
     let route_lines: Vec<String> = own.chain(plans.iter().map(RoutePlan::to_string)).collect();
+    let is_simulated = |plan: &RoutePlan| *plan == RoutePlan::Simulator;
+    let is_only_simulated = additions.routes.is_empty() && plans.iter().all(is_simulated);
+    let routes = if is_only_simulated { Routes::OnlySimulated } else { Routes::Others };
     let backing = Backing::open(&settings).await?;
     let listener = listen(settings.addr)?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
@@ -166,16 +175,19 @@ pub async fn run_with(
         Some(admin_addr) => Some(listen(admin_addr)?),
         None => None,
     };
-    let demo = if wants_demo(&settings, &sms).await? {
-        Some(make_demo(&settings, &sms, &backing, &parts.public_url).await?)
-    } else {
-        None
+    let start = DemoStart {
+        settings: &settings,
+        sms: &sms,
+        store: &backing.store,
+        routes,
+        link_base: &link_base(&parts.public_url)?,
+        now: backing.clock.now(),
     };
-    let demo_number = match &demo {
-        Some(demo) => demo.number,
-        None if keeps_demo(&settings) => demo::number_of_earlier_start(&sms, network(&sms)).await?,
-        None => None,
-    };
+    let Started { demo, number: demo_number } = start.run().await?;
+    if demo.is_some() {
+        // Its endpoints have secrets, too.
+        sms.seal_secrets().await.map_err(StartFailed::Secrets)?;
+    }
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let options = sandbox.as_ref().map_or_else(WorkerOptions::new, Sandbox::worker_options);
@@ -260,7 +272,7 @@ async fn build(
     clock: &Arc<dyn Clock>,
     public_url: &str,
 ) -> Result<Sms, StartFailed> {
-    let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
+    let link_base = link_base(public_url)?;
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
     let sender = sender(settings, reach).map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
     let Additions { routes, lease, attempt_lease } = additions;
@@ -273,6 +285,7 @@ async fn build(
         .lease(lease.unwrap_or(LEASE))
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
+        .reply_limits(settings.replies.limits())
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
         .events_kept_for(Duration::from_hours(24 * u64::from(settings.events_kept_days)));
     let builder = match settings.secret_keys().map_err(SettingsRefused::from)? {
@@ -289,6 +302,10 @@ async fn build(
     let sms = routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build();
     seal_secrets(&sms, settings).await?;
     Ok(sms)
+}
+
+fn link_base(public_url: &str) -> Result<LinkBase, SettingsRefused> {
+    LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)
 }
 
 /// Seals the webhook secrets that are stored with the current key, and makes sure that all of them
@@ -315,15 +332,10 @@ fn open_journal(settings: &Settings) -> Result<Option<Arc<dyn Journal>>, StartFa
     Ok(Some(journal))
 }
 
-/// What carries the messages of the demo account.
-fn network(sms: &Sms) -> Network {
-    if sms.default_route().as_str() == SIMULATOR { Network::Simulated } else { Network::Real }
-}
-
 /// The operator's token, and what the banner says of it. A generated token stays the same in one
 /// folder.
 fn operator_token(settings: &Settings) -> Result<(String, Option<MadeToken>), StartFailed> {
-    if let Some(token) = &settings.admin_token {
+    if let Some(token) = &settings.secrets.admin_token {
         return Ok((token.0.clone(), None));
     }
     let Keeping::File(data) = settings.keeping() else {
@@ -344,43 +356,6 @@ fn operator_token(settings: &Settings) -> Result<(String, Option<MadeToken>), St
 
 fn made_token() -> String {
     [(); 3].map(|()| format!("{:016x}", SystemRandom.next_u64())).concat()
-}
-
-/// Creates the demo account. It gets a history if the settings ask for a demo and the store is new:
-/// in a database, other servers may be at work, and a real network delivers no history.
-async fn make_demo(
-    settings: &Settings,
-    sms: &Sms,
-    backing: &Backing,
-    public_url: &str,
-) -> Result<Demo, StartFailed> {
-    let network = network(sms);
-    let is_own = !matches!(settings.keeping(), Keeping::Postgres(_));
-    let is_asked_for = settings.demo == Some(true) && is_own && network == Network::Simulated;
-    if !is_asked_for || !demo::is_new(sms).await? {
-        return Ok(demo::make(sms, network).await?);
-    }
-    tracing::info!("writing a month of history for the demo account");
-    let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
-    let (store, now) = (Arc::clone(&backing.store), backing.clock.now());
-    let demo = demo::make_with_history(store, now, link_base).await?;
-    seal_secrets(sms, settings).await?;
-    Ok(demo)
-}
-
-/// Whether the demo account of an earlier start may be in the data.
-fn keeps_demo(settings: &Settings) -> bool {
-    settings.demo.unwrap_or(matches!(settings.keeping(), Keeping::File(_)))
-}
-
-/// Whether to create a demo account: by default in memory, and in a folder without any account.
-async fn wants_demo(settings: &Settings, sms: &Sms) -> Result<bool, sms_core::Error> {
-    match (settings.demo, settings.keeping()) {
-        (Some(wanted), _) => Ok(wanted),
-        (None, Keeping::Memory) => Ok(true),
-        (None, Keeping::File(_)) => demo::is_new(sms).await,
-        (None, Keeping::Postgres(_)) => Ok(false),
-    }
 }
 
 fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
@@ -448,22 +423,6 @@ fn start_servers(
         None => start(listener, whole_app(parts), limits),
     }
     servers
-}
-
-/// The demo's simulated gateway: it checks in regularly, so that its number stays online.
-async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: Stopping) {
-    loop {
-        tokio::select! {
-            () = tokio::time::sleep(demo::CHECK_IN_EVERY) => {}
-            _ = stopping.changed() => return,
-        }
-        match sms.operator().number_check_in(number).await {
-            // The operator removed it.
-            Err(sms_core::Error::NotFound(_)) => return,
-            Err(error) => tracing::warn!(error = %causes(&error), "the demo's check-in failed"),
-            Ok(()) => {}
-        }
-    }
 }
 
 /// Folds new measurements into their histograms. Otherwise they pile up until a read of `/metrics`.

@@ -1,6 +1,6 @@
-//! The settings of the server. Each is a flag and an environment variable.
+//! The settings of the server. Each is a flag and an environment variable, but for the secrets,
+//! which are no flags.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -11,29 +11,29 @@ use sms_core::link::LinkBase;
 use sms_webhooks::{KeysRefused, SecretKeys};
 
 use super::data_dir::{DataDir, SHORTEST_TOKEN};
+use super::logging::{self, LogFormat, LogRefused};
+use super::reply_settings::ReplySettings;
+use super::route_settings::Variables;
 use super::routes::{self, RoutesRefused, SIMULATOR};
+use super::secrets::Secrets;
+use super::used_flags::UsedFlags;
 use crate::web::client_address::TrustedProxies;
 
 /// The settings of the server.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
+    /// What no flag sets.
+    #[command(flatten)]
+    pub secrets: Secrets,
     /// Address to listen on; the API is under /api/v1
     #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
     pub addr: SocketAddr,
-    /// PostgreSQL database, as a postgres:// URL. It may name several hosts, a primary and its
-    /// standbys: postgres://user@one:5432,two:5432/sms [default: SMS_STORE decides]
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
-    pub database_url: Option<Hidden>,
     /// Where data is kept without DATABASE_URL [default: file; memory with SMS_SANDBOX]
     #[arg(long, env = "SMS_STORE", global = true)]
     pub store: Option<StoreKind>,
     /// Folder of the file store. Only one server can use it at a time
     #[arg(long, env = "SMS_DATA_DIR", default_value = "sms-data", global = true)]
     pub data_dir: PathBuf,
-    /// Bearer token of the operator API, at least 16 characters; required with DATABASE_URL
-    /// [default: generated; the file store keeps it in SMS_DATA_DIR/admin-token]
-    #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
-    pub admin_token: Option<Hidden>,
     /// Separate address to listen on for /admin/v1 and /metrics, which is readable there without a
     /// token [default: serve them on SMS_ADDR]
     #[arg(long, env = "SMS_ADMIN_ADDR", global = true)]
@@ -44,9 +44,10 @@ pub struct Settings {
         default_value_t = false, action = clap::ArgAction::Set
     )]
     pub metrics_public: bool,
-    /// Create a demo account with credits, keys and numbers, and print how to use it. If set, the
-    /// account of a new file or memory store also has a month of history [default: true in memory
-    /// and in a new SMS_DATA_DIR, but without history; else false]
+    /// Create a demo account with credits, keys and numbers, once in a store, and print how to use
+    /// it. If set, the account of a new file or memory store also has a month of history [default:
+    /// true in memory and in a new SMS_DATA_DIR, but without history, if SMS_ADDR is a loopback
+    /// address and `simulator` the only route; else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
     /// Serve the console in the browser, under /console [default: true]
@@ -102,15 +103,13 @@ pub struct Settings {
         value_parser = clap::value_parser!(u32).range(1..=3650)
     )]
     pub events_kept_days: u32,
+    /// How many messages keywords may send in answer.
+    #[command(flatten)]
+    pub replies: ReplySettings,
     /// Name servers that resolve the hosts of webhook endpoints: addresses with or without a port,
     /// separated by commas [default: those in /etc/resolv.conf]
     #[arg(long, env = "SMS_DNS_SERVERS", value_delimiter = ',', value_parser = name_server)]
     pub dns_servers: Vec<SocketAddr>,
-    /// Keys that encrypt webhook secrets in the database, as id:BASE64, separated by commas: the
-    /// first one encrypts, all of them decrypt. A key is 32 bytes, as `openssl rand -base64 32`
-    /// prints [default: secrets are stored in plain text]
-    #[arg(long, env = "SMS_SECRET_KEY", hide_env_values = true)]
-    pub secret_key: Option<Hidden>,
     /// Names of the routes for live messages. The first is the default; while a route is down, the
     /// next one carries its messages. `simulator` is built in. Any other name is an SMPP route with
     /// its own settings, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
@@ -127,6 +126,9 @@ pub struct Settings {
     /// Log format
     #[arg(long, env = "SMS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
+    /// Which of these came as flags: messages name variables, and these go before them.
+    #[arg(skip)]
+    pub flags: UsedFlags,
 }
 
 /// A store that needs no database.
@@ -149,44 +151,18 @@ pub enum Keeping<'a> {
     Postgres(&'a str),
 }
 
-/// The format of log lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
-/// A secret setting. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(pub String);
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
-
-impl std::str::FromStr for Hidden {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.to_owned()))
-    }
-}
-
-/// Settings that are invalid, or that contradict each other.
+/// Settings that are invalid, or that contradict each other. Messages name the variables;
+/// [`UsedFlags::named_in`] puts the flags that were used in their place.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsRefused {
     /// `DATABASE_URL` names something other than PostgreSQL.
     #[error("DATABASE_URL must begin with postgres://; unset it to keep data in SMS_DATA_DIR")]
     NotPostgres,
     /// Two places to keep data in.
-    #[error("SMS_STORE and DATABASE_URL are both set: unset SMS_STORE to use the database")]
+    #[error("SMS_STORE and DATABASE_URL are both set: leave SMS_STORE out to use the database")]
     TwoStores,
     /// A sandbox would move the clock of data that stays.
-    #[error("SMS_SANDBOX is set with SMS_STORE=file: a sandbox runs in memory only; unset one")]
+    #[error("SMS_SANDBOX is set with SMS_STORE=file: a sandbox runs in memory only; leave one out")]
     SandboxKeepsNothing,
     /// The database outlives the server, and a generated token would not.
     #[error(
@@ -194,7 +170,9 @@ pub enum SettingsRefused {
     )]
     NoToken,
     /// A sandbox cannot use a database.
-    #[error("SMS_SANDBOX and DATABASE_URL are both set: a sandbox runs in memory only; unset one")]
+    #[error(
+        "SMS_SANDBOX and DATABASE_URL are both set: a sandbox runs in memory only; leave one out"
+    )]
     SandboxNeedsMemory,
     /// Real networks do not go by the clock of a sandbox.
     #[error("SMS_SANDBOX is set: a sandbox supports only the route simulator; check SMS_ROUTES")]
@@ -208,6 +186,9 @@ pub enum SettingsRefused {
     /// The timeout of webhooks is out of range: it must be shorter than the lease of a delivery.
     #[error("SMS_WEBHOOK_TIMEOUT must be 100ms to 25s")]
     WebhookTimeout,
+    /// The filter of the log would not do what was meant.
+    #[error("SMS_LOG: {0}")]
+    Log(#[from] LogRefused),
     /// The keys for webhook secrets cannot be used.
     #[error("SMS_SECRET_KEY: {0}")]
     SecretKey(#[from] KeysRefused),
@@ -217,46 +198,40 @@ pub enum SettingsRefused {
 }
 
 impl Settings {
-    /// Checks that the settings are valid together.
-    pub fn check(&self) -> Result<(), SettingsRefused> {
-        if let Some(url) = self.database() {
-            if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-                return Err(SettingsRefused::NotPostgres);
-            }
-            if self.admin_token.is_none() {
-                return Err(SettingsRefused::NoToken);
-            }
-        }
-        if self.sandbox && self.database().is_some() {
-            return Err(SettingsRefused::SandboxNeedsMemory);
-        }
-        if self.store.is_some() && self.database().is_some() {
-            return Err(SettingsRefused::TwoStores);
-        }
-        if self.sandbox && self.store == Some(StoreKind::File) {
-            return Err(SettingsRefused::SandboxKeepsNothing);
-        }
-        routes::check_names(&self.routes)?;
-        if self.sandbox && self.routes.iter().any(|name| name != SIMULATOR) {
-            return Err(SettingsRefused::SandboxNeedsSimulator);
-        }
-        if self.admin_token.as_ref().is_some_and(|token| token.0.len() < SHORTEST_TOKEN) {
-            return Err(SettingsRefused::WeakToken);
-        }
-        let bounds = Duration::from_millis(100)..=Duration::from_secs(25);
-        if !bounds.contains(&self.webhook_timeout) {
-            return Err(SettingsRefused::WebhookTimeout);
-        }
-        if self.public_url.as_ref().is_some_and(|url| LinkBase::new(url).is_err()) {
-            return Err(SettingsRefused::PublicUrl);
-        }
-        self.secret_keys()?;
-        Ok(())
+    /// Everything that is wrong with the settings, each by itself or together. Empty if they are
+    /// valid.
+    pub fn mistakes(&self, variables: Variables<'_>) -> Vec<SettingsRefused> {
+        use SettingsRefused as Refused;
+        let database = self.database();
+        let is_postgres =
+            |url: &str| url.starts_with("postgres://") || url.starts_with("postgresql://");
+        let token = self.secrets.admin_token.as_ref().map(|token| token.0.as_str());
+        let simulates = self.routes.iter().all(|name| name == SIMULATOR);
+        let timeouts = Duration::from_millis(100)..=Duration::from_secs(25);
+        let is_url = |url: &String| LinkBase::new(url).is_ok();
+        let checks = [
+            (database.is_some_and(|url| !is_postgres(url)), Refused::NotPostgres),
+            (database.is_some() && token.is_none(), Refused::NoToken),
+            (self.sandbox && database.is_some(), Refused::SandboxNeedsMemory),
+            (self.store.is_some() && database.is_some(), Refused::TwoStores),
+            (self.sandbox && self.store == Some(StoreKind::File), Refused::SandboxKeepsNothing),
+            (self.sandbox && !simulates, Refused::SandboxNeedsSimulator),
+            (token.is_some_and(|token| token.len() < SHORTEST_TOKEN), Refused::WeakToken),
+            (!timeouts.contains(&self.webhook_timeout), Refused::WebhookTimeout),
+            (!self.public_url.as_ref().is_none_or(is_url), Refused::PublicUrl),
+        ];
+        let mut mistakes: Vec<Refused> =
+            checks.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, why)| why).collect();
+        mistakes.extend(self.secret_keys().err().map(Refused::from));
+        mistakes.extend(logging::check(&self.log).err().map(Refused::from));
+        let routes = routes::read(&self.routes, variables);
+        mistakes.extend(routes.err().into_iter().flatten().map(Refused::from));
+        mistakes
     }
 
     /// The keys that seal webhook secrets; `None` to store these in plain text.
     pub fn secret_keys(&self) -> Result<Option<SecretKeys>, KeysRefused> {
-        let keys = self.secret_key.as_ref().map(|keys| keys.0.as_str());
+        let keys = self.secrets.secret_key.as_ref().map(|keys| keys.0.as_str());
         keys.filter(|keys| !keys.is_empty()).map(str::parse).transpose()
     }
 
@@ -272,7 +247,7 @@ impl Settings {
 
     /// The URL of the database; `None` to keep data elsewhere.
     pub fn database(&self) -> Option<&str> {
-        let url = self.database_url.as_ref().map(|url| url.0.as_str());
+        let url = self.secrets.database_url.as_ref().map(|url| url.0.as_str());
         url.filter(|url| !url.is_empty())
     }
 
@@ -325,11 +300,20 @@ mod tests {
     use clap::Parser as _;
 
     use super::super::cli::Cli;
+    use super::super::secrets::Hidden;
     use super::*;
 
     fn settings(flags: &[&str]) -> Settings {
         let program = ["sms-server"];
         Cli::try_parse_from(program.iter().chain(flags)).unwrap().settings
+    }
+
+    /// With these secrets: the database's URL, the operator's token, and the keys.
+    fn with(flags: &[&str], secrets: [Option<&str>; 3]) -> Settings {
+        let [database_url, admin_token, secret_key] =
+            secrets.map(|secret| secret.map(|text| Hidden(text.to_owned())));
+        let secrets = Secrets { database_url, admin_token, secret_key };
+        Settings { secrets, ..settings(flags) }
     }
 
     #[test]
@@ -353,7 +337,7 @@ mod tests {
         assert_eq!(minutes, [1, 5, 30, 120, 360, 720]);
         assert_eq!(defaults.webhook_timeout, Duration::from_secs(8));
         assert_eq!(defaults.public_url(defaults.addr), "http://127.0.0.1:8080");
-        assert_eq!(defaults.check(), Ok(()));
+        assert_eq!(defaults.mistakes(&|_| None), []);
     }
 
     #[test]
@@ -364,10 +348,11 @@ mod tests {
             (vec!["--store", "file", "--data-dir", "other"], Keeping::File(folder)),
             (vec!["--store", "memory"], Keeping::Memory),
             (vec!["--sandbox"], Keeping::Memory),
-            (vec!["--database-url", "postgres://x"], Keeping::Postgres("postgres://x")),
         ] {
             assert_eq!(settings(&flags).keeping(), keeping, "{flags:?}");
         }
+        let database = with(&[], [Some("postgres://x"), None, None]);
+        assert_eq!(database.keeping(), Keeping::Postgres("postgres://x"));
     }
 
     #[test]
@@ -385,40 +370,27 @@ mod tests {
     #[test]
     fn invalid_settings_are_refused_with_the_reason() {
         for (flags, refused) in [
-            (vec!["--database-url", "mysql://x"], SettingsRefused::NotPostgres),
-            (vec!["--database-url", "postgres://x"], SettingsRefused::NoToken),
-            (
-                vec![
-                    "--sandbox",
-                    "--database-url",
-                    "postgres://x",
-                    "--admin-token",
-                    "a-very-long-secret-token",
-                ],
-                SettingsRefused::SandboxNeedsMemory,
-            ),
-            (
-                vec![
-                    "--store",
-                    "memory",
-                    "--database-url",
-                    "postgres://x",
-                    "--admin-token",
-                    "a-very-long-secret-token",
-                ],
-                SettingsRefused::TwoStores,
-            ),
             (vec!["--sandbox", "--store", "file"], SettingsRefused::SandboxKeepsNothing),
             (vec!["--sandbox", "--routes", "main"], SettingsRefused::SandboxNeedsSimulator),
             (vec!["--routes", "simulator,test"], RoutesRefused::OfTestKeys.into()),
             (vec!["--routes", ""], RoutesRefused::Name.into()),
-            (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
-            (vec!["--secret-key", "abc"], KeysRefused::Form.into()),
             (vec!["--webhook-timeout", "0s"], SettingsRefused::WebhookTimeout),
             (vec!["--webhook-timeout", "26s"], SettingsRefused::WebhookTimeout),
         ] {
-            assert_eq!(settings(&flags).check(), Err(refused));
+            // The route itself lacks settings as well.
+            assert_eq!(settings(&flags).mistakes(&|_| None)[0], refused);
+        }
+        let (url, token) = (Some("postgres://x"), Some("a-very-long-secret-token"));
+        for (flags, secrets, refused) in [
+            (vec![], [Some("mysql://x"), token, None], SettingsRefused::NotPostgres),
+            (vec![], [url, None, None], SettingsRefused::NoToken),
+            (vec!["--sandbox"], [url, token, None], SettingsRefused::SandboxNeedsMemory),
+            (vec!["--store", "memory"], [url, token, None], SettingsRefused::TwoStores),
+            (vec![], [None, Some("short"), None], SettingsRefused::WeakToken),
+            (vec![], [None, None, Some("abc")], KeysRefused::Form.into()),
+        ] {
+            assert_eq!(with(&flags, secrets).mistakes(&|_| None), [refused]);
         }
     }
 
@@ -445,7 +417,32 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let shown = format!("{:?}", settings(&["--admin-token", "a-very-long-secret-token"]));
-        assert!(!shown.contains("a-very-long-secret-token"));
+        let shown = format!("{:?}", with(&[], [Some("canary"); 3]));
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+
+    #[test]
+    fn a_secret_as_a_flag_is_refused_wherever_it_stands_and_its_variable_is_named() {
+        for (flag, variable) in [
+            ("--database-url", "DATABASE_URL"),
+            ("--admin-token", "SMS_ADMIN_TOKEN"),
+            ("--secret-key", "SMS_SECRET_KEY"),
+        ] {
+            let both = format!("{flag}=canary");
+            for arguments in [
+                vec![flag],
+                vec![flag, "canary"],
+                vec![both.as_str()],
+                vec!["account", "list", flag, "canary"],
+                vec![flag, "canary", "check"],
+            ] {
+                let program = std::iter::once(&"sms-server");
+                let refused = Cli::try_parse_from(program.chain(&arguments)).unwrap_err();
+                let told = refused.to_string();
+                let named = format!("set {variable} in the environment, or {variable}_FILE");
+                assert!(told.contains(&named), "{arguments:?}: {told}");
+                assert!(!told.contains("canary"), "{arguments:?}: {told}");
+            }
+        }
     }
 }

@@ -74,6 +74,14 @@ impl ClientAddress {
         Some(Self::behind(peer, request.headers(), trusted))
     }
 
+    /// Whether somebody says the address of another client who is not trusted with that: perhaps a
+    /// proxy that nobody named, and whose clients all have one address.
+    pub(crate) fn is_of_unnamed_proxy(request: &Request, trusted: &TrustedProxies) -> bool {
+        let peer = request.remote_addr().as_socket_addr().map(SocketAddr::ip);
+        peer.is_some_and(|peer| !trusted.contains(peer))
+            && request.headers().contains_key(FORWARDED_FOR)
+    }
+
     /// The address itself.
     pub fn ip(self) -> IpAddr {
         self.0
@@ -116,6 +124,15 @@ impl AddressBlock {
         match self.0 {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
             IpAddr::V6(address) => address.to_bits(),
+        }
+    }
+}
+
+impl fmt::Display for AddressBlock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(address) => address.fmt(formatter),
+            IpAddr::V6(network) => write!(formatter, "{network}/{IPV6_NETWORK_BITS}"),
         }
     }
 }

@@ -71,6 +71,11 @@ impl ApiError {
         self
     }
 
+    /// The headers that belong to the answer.
+    pub(crate) fn headers(&self) -> &[(HeaderName, HeaderValue)] {
+        &self.0.headers
+    }
+
     /// 401: the key is missing, malformed, unknown or revoked. The answer does not say which.
     pub fn unauthorized() -> Self {
         Self::new(

@@ -3,83 +3,55 @@
 //! 1. The request gets its id, and the address of its client is found.
 //! 2. The door before its path admits or refuses it by its head alone: key and rate limit.
 //! 3. Its body is read completely, within a size and a time.
-//! 4. The handler runs. Its error becomes an envelope.
+//! 4. The handler runs, on a thread of its own if the body is over 16 KB or brings a file. Then it
+//!    waits for its turn first. Its error becomes an envelope.
 //! 5. The request is logged in one line and counted.
 //!
 //! A door or a handler that has to wait continues in a separate task, so a client that hangs up
-//! does not cancel it halfway. If it takes too long, the client gets a 503 while the task
-//! continues. If it panics, the client gets a 500.
+//! does not cancel it halfway. If it takes too long, counted from its turn, the client gets a 503
+//! while the task continues. If it panics, the client gets a 500.
 //!
 //! [`crate::web::serve`] limits connections and heads before this. The intake does not wait for the
-//! bodies of *answers*: a stream continues while the client reads.
+//! bodies of *answers*: a stream continues while the client reads. What answers take in memory
+//! until then is counted, and an owner whose answers take too much is refused at the door.
 
+mod answer_room;
 mod body;
 pub mod door;
+mod heavy;
+mod limits;
+mod long_answer;
 mod record;
 mod room;
+mod running;
 
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use poem::http::header::{ALLOW, CACHE_CONTROL, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use poem::http::{HeaderName, HeaderValue, Method, Uri};
 use poem::{Endpoint, Request, Response};
-use tokio::sync::Notify;
 use tracing::Instrument;
 
+use self::answer_room::{AnswerRoom, IfFull};
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
 use self::door::{Admitted, Door, Doors, Owner, Way, is_below};
+use self::heavy::{HeavyWork, TooLate, Turn, Weight, on_own_thread};
+use self::long_answer::{Reader, handed_to};
 use self::record::{RequestMetrics, RequestRecord};
-use self::room::BodyRoom;
+use self::room::{BodyRoom, HeldRoom, NoRoom};
 use crate::web::client_address::{ClientAddress, TrustedProxies};
 use crate::web::error::ApiError;
+use crate::web::operation::Operation;
 use crate::web::path_pattern::{PathPattern, PathTable};
 use crate::web::request_id::{NewRequestIds, REQUEST_ID_HEADER, RequestId};
+use crate::web::standing::{Admission, Admissions};
 use crate::web::unknown_fields::UNKNOWN_FIELDS_HEADER;
 
-/// Limits on the size and the duration of requests.
-#[derive(Debug, Clone)]
-pub struct IntakeLimits {
-    /// The largest body in bytes.
-    pub body_bytes: usize,
-    /// Paths with a different limit on the body: method, pattern, bytes.
-    pub body_bytes_of: Vec<(Method, String, usize)>,
-    /// The bytes that all bodies of up to 64 KB share, including those of running handlers. The
-    /// bodies of one owner may take a quarter of what is left free; over that the answer is 429, or
-    /// 503 if the other bodies take too much.
-    pub small_bodies_in_all: usize,
-    /// The same for bodies over 64 KB.
-    pub large_bodies_in_all: usize,
-    /// How long the whole body may take to arrive.
-    pub body_timeout: Duration,
-    /// The time in which a body over 64 KB must bring 64 KB, or its end.
-    pub body_stall: Duration,
-    /// How long a client waits for the handler.
-    pub handler_timeout: Duration,
-    /// Paths with a different limit on the handler's time: method, pattern, time.
-    pub handler_timeout_of: Vec<(Method, String, Duration)>,
-}
-
-/// 1 MB in 15 seconds, 64 MB for small bodies and 192 MB for large ones, 30 seconds for the
-/// handler.
-impl Default for IntakeLimits {
-    fn default() -> Self {
-        Self {
-            body_bytes: 1_048_576,
-            body_bytes_of: Vec::new(),
-            small_bodies_in_all: 64 * 1_048_576,
-            large_bodies_in_all: 192 * 1_048_576,
-            body_timeout: Duration::from_secs(15),
-            body_stall: Duration::from_secs(5),
-            handler_timeout: Duration::from_secs(30),
-            handler_timeout_of: Vec::new(),
-        }
-    }
-}
+pub use self::limits::IntakeLimits;
+pub use self::running::RunningHandlers;
 
 /// The endpoint of a server; see the module.
 #[derive(Clone)]
@@ -92,16 +64,32 @@ pub struct Intake {
     own_headers: Arc<Vec<PrefixHeaders>>,
     error_pages: Option<(&'static str, ErrorPage)>,
     body_room: Arc<BodyRoom>,
+    answer_room: Arc<AnswerRoom>,
+    heavy: Arc<HeavyWork>,
     new_ids: Arc<NewRequestIds>,
+    /// Done once a proxy that is not trusted was logged.
+    unnamed_proxy: Arc<Once>,
     running: RunningHandlers,
+    admissions: Admissions,
     metrics: Arc<RequestMetrics>,
 }
 
-/// Headers of every answer below a prefix.
+/// Whoever asks where nothing tells them apart.
+const ANYBODY: Owner = Owner::Only("anybody");
+
 /// Makes the page that a person sees for an error at this address; `None` leaves the envelope.
 pub type ErrorPage = Arc<dyn Fn(&Uri, &ApiError) -> Option<Response> + Send + Sync>;
 
+/// Headers of every answer below a prefix.
 type PrefixHeaders = (&'static str, Vec<(HeaderName, HeaderValue)>);
+
+/// What a handler leaves.
+struct Handled {
+    answer: Response,
+    /// The room of the body: a stream may be made of it.
+    room: Option<HeldRoom>,
+    turn: Option<Turn>,
+}
 
 impl Intake {
     /// Serves these paths.
@@ -114,8 +102,12 @@ impl Intake {
             own_headers: Arc::default(),
             error_pages: None,
             body_room: Arc::new(body_room),
+            answer_room: AnswerRoom::new(limits.answers_in_all),
+            heavy: Arc::new(HeavyWork::new()),
+            admissions: Admissions::new(limits.standing_every),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
+            unnamed_proxy: Arc::new(Once::new()),
             running: RunningHandlers::default(),
             metrics: Arc::default(),
         }
@@ -177,17 +169,19 @@ impl Intake {
         let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
         let result = match way {
             None => {
-                let owner = Owner::Only("anybody");
-                self.with_body(request, route, body.read(owner, limit), patience).await
+                let of = (body.read(ANYBODY, limit), None);
+                self.with_body(request, route, of, patience).await.map(|it| it.answer)
             }
             Some(Way::Open) => {
                 body.put_aside(limit.timeout);
-                self.handle(request, route, WholeBody::default(), patience).await
+                let of = (async { Ok(WholeBody::default()) }, None);
+                self.with_body(request, route, of, patience).await.map(|it| it.answer)
             }
             Some(Way::Door(door)) => match self.admit(door, request, patience).await {
-                Ok((request, Admitted { owner, headers })) => {
+                Ok((request, Admitted { owner, headers, standing })) => {
                     own_headers = headers;
-                    self.with_body(request, route, body.read(owner, limit), patience).await
+                    let admission = self.admissions.of(standing);
+                    self.counted(request, route, (body, limit), (owner, admission), patience).await
                 }
                 Err(refused) => {
                     body.put_aside(limit.timeout);
@@ -201,6 +195,20 @@ impl Intake {
         });
         response.headers_mut().extend(own_headers);
         response
+    }
+
+    /// Logs the first peer that says whose request it brings, and is not trusted with that.
+    fn warn_of_unnamed_proxy(&self, request: &Request, peer: ClientAddress) {
+        if ClientAddress::is_of_unnamed_proxy(request, &self.trusted_proxies) {
+            self.unnamed_proxy.call_once(|| {
+                tracing::warn!(
+                    %peer,
+                    "a request has X-Forwarded-For, but its sender is no trusted proxy: if it is a \
+                     proxy of yours, name it in SMS_TRUSTED_PROXIES, or all its clients share the \
+                     limits of one address, and those who guess secrets lock the operator out"
+                );
+            });
+        }
     }
 
     /// Asks the door. Returns the request if the door admits it.
@@ -218,36 +226,75 @@ impl Intake {
         self.apart(asking, patience).await
     }
 
-    async fn with_body(
-        &self,
-        request: Request,
-        route: Option<&PathPattern>,
-        body: impl Future<Output = Result<WholeBody, ApiError>>,
-        patience: Duration,
-    ) -> poem::Result<Response> {
-        let body = body.await?;
-        self.handle(request, route, body, patience).await
-    }
-
-    async fn handle(
+    /// Answers a request that was admitted, and counts the answer until it is handed over.
+    async fn counted(
         &self,
         mut request: Request,
         route: Option<&PathPattern>,
-        body: WholeBody,
+        (body, limit): (UnreadBody, BodyLimit),
+        (owner, admission): (Owner, Admission),
         patience: Duration,
     ) -> poem::Result<Response> {
+        if let Err(full) = self.room_for_answer(owner) {
+            body.put_aside(limit.timeout);
+            return Err(full.into());
+        }
+        request.set_data(admission.clone());
+        let changes = !request.method().is_safe();
+        let if_full = if changes { IfFull::CountAnyway } else { IfFull::Refuse };
+        let of = (body.read(owner, limit), Some(owner));
+        let handled = self.with_body(request, route, of, patience).await?;
+        // The next one of this owner begins once the answer is counted.
+        let Handled { answer, room, turn: _turn } = handled;
+        let reader = Reader { admission, held: self.answer_room.hold(owner), if_full };
+        handed_to(reader, answer, room).map_err(|full| no_room_for_answer(full, owner).into())
+    }
+
+    /// Whether an owner may ask for another answer.
+    fn room_for_answer(&self, owner: Owner) -> Result<(), ApiError> {
+        self.answer_room.check(owner).map_err(|full| no_room_for_answer(full, owner))
+    }
+
+    /// Reads the body, waits for its turn, and has it handled. A client that goes before that gives
+    /// its turn up: nothing was done. The answers of an owner are counted, if there is one.
+    async fn with_body(
+        &self,
+        mut request: Request,
+        route: Option<&PathPattern>,
+        (body, owner): (impl Future<Output = Result<WholeBody, ApiError>>, Option<Owner>),
+        patience: Duration,
+    ) -> poem::Result<Handled> {
+        let body = body.await?;
         let route = route.ok_or_else(ApiError::not_found)?;
         let operation = route.operation(request.method()).cloned();
         let operation = operation.ok_or_else(|| ApiError::method_not_allowed(route.methods()))?;
         if let Some(params) = route.params(request.uri().path()) {
             request.set_data(params);
         }
-        let WholeBody { bytes, room } = body;
+        let turn = self.heavy.turn(owner.unwrap_or(ANYBODY), Weight::of(&body.bytes)).await;
+        let turn = turn.map_err(|TooLate| ApiError::unavailable(RETRY_AFTER_SECONDS))?;
+        // Other answers may have taken the room since the request came.
+        owner.map_or(Ok(()), |owner| self.room_for_answer(owner))?;
+        self.handle((request, operation), body, turn, patience).await
+    }
+
+    async fn handle(
+        &self,
+        (mut request, operation): (Request, Operation),
+        WholeBody { bytes, room }: WholeBody,
+        turn: Option<Turn>,
+        patience: Duration,
+    ) -> poem::Result<Handled> {
         request.set_body(bytes);
         let handler = async move {
-            let result = operation.call(request).await;
-            drop(room);
-            result
+            let work = async move { operation.call(request).await };
+            let answered = match turn {
+                None => work.await,
+                Some(_) => on_own_thread(work)
+                    .await
+                    .unwrap_or_else(|| Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into())),
+            };
+            answered.map(|answer| Handled { answer, room, turn })
         };
         self.apart(handler, patience).await
     }
@@ -291,6 +338,21 @@ impl Intake {
                 tracing::warn!("a handler exceeded its time limit and still runs");
                 Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
             }
+        }
+    }
+}
+
+fn no_room_for_answer(full: NoRoom, owner: Owner) -> ApiError {
+    match (full, owner) {
+        (NoRoom::OwnShare, Owner::Numbered(_)) => ApiError::rate_limited(RETRY_AFTER_SECONDS)
+            .with_message(
+                "the answers that you have not read yet are too large together: read them, or \
+                 retry after the number of seconds in Retry-After",
+            ),
+        // An operation that knows no numbered owners has no rate limit either, and no 429.
+        (NoRoom::OwnShare, Owner::Only(_)) | (NoRoom::Full, _) => {
+            tracing::warn!("answers that wait to be read use all memory reserved for them");
+            ApiError::unavailable(RETRY_AFTER_SECONDS)
         }
     }
 }
@@ -343,6 +405,7 @@ impl Endpoint for Intake {
         let id = RequestId::of_request(request.headers(), &self.new_ids);
         request.set_data(id.clone());
         if let Some(client) = ClientAddress::of(&request, &self.trusted_proxies) {
+            self.warn_of_unnamed_proxy(&request, client);
             request.set_data(client);
         }
         let route = self.routes.find(request.uri().path());
@@ -381,90 +444,4 @@ fn finish(response: &mut Response, id: &RequestId) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Answers are private to an account: no cache may store them unless a handler allows it.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-}
-
-impl IntakeLimits {
-    /// Sets a different limit on the body for one path.
-    #[must_use]
-    pub fn with_body_bytes(mut self, method: Method, pattern: String, bytes: usize) -> Self {
-        self.body_bytes_of.push((method, pattern, bytes));
-        self
-    }
-
-    /// Sets a different limit on the handler's time for one path.
-    #[must_use]
-    pub fn with_handler_timeout(mut self, method: Method, pattern: String, time: Duration) -> Self {
-        self.handler_timeout_of.push((method, pattern, time));
-        self
-    }
-
-    fn body_limit(&self, method: &Method, route: Option<&PathPattern>) -> usize {
-        limit_of(&self.body_bytes_of, method, route).unwrap_or(self.body_bytes)
-    }
-
-    fn handler_timeout(&self, method: &Method, route: Option<&PathPattern>) -> Duration {
-        limit_of(&self.handler_timeout_of, method, route).unwrap_or(self.handler_timeout)
-    }
-}
-
-/// The limit of a single route, if it has one.
-fn limit_of<T: Copy>(
-    limits: &[(Method, String, T)],
-    method: &Method,
-    route: Option<&PathPattern>,
-) -> Option<T> {
-    let pattern = route?.pattern();
-    let mut own = limits.iter().filter(|(of, name, _)| of == method && **name == **pattern);
-    own.next().map(|(_, _, limit)| *limit)
-}
-
-/// The running handlers. A server that stops waits for [`RunningHandlers::ended`].
-#[derive(Debug, Clone, Default)]
-pub struct RunningHandlers {
-    running: Arc<Count>,
-}
-
-#[derive(Debug, Default)]
-struct Count {
-    handlers: AtomicUsize,
-    /// Notified when the last handler has ended.
-    none: Notify,
-}
-
-impl RunningHandlers {
-    /// The number of running handlers.
-    pub fn count(&self) -> usize {
-        self.running.handlers.load(Ordering::Acquire)
-    }
-
-    /// Waits until no handler runs.
-    pub async fn ended(&self) {
-        loop {
-            let mut none = pin!(self.running.none.notified());
-            // From here on no notification is missed.
-            none.as_mut().enable();
-            if self.count() == 0 {
-                return;
-            }
-            none.await;
-        }
-    }
-
-    fn enter(&self) -> Running {
-        self.running.handlers.fetch_add(1, Ordering::AcqRel);
-        Running { running: Arc::clone(&self.running) }
-    }
-}
-
-/// One running handler.
-struct Running {
-    running: Arc<Count>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.running.handlers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.running.none.notify_waiters();
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! `serde_json` does the rest: it limits nesting to 128 levels, and refuses numbers outside `f64`,
 //! lone surrogates and trailing text. [`crate::web::fields`] decides which fields an object has.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Serialize;
@@ -15,6 +15,9 @@ use crate::web::field_error::{FieldCode, FieldError};
 
 /// The most repeated keys that are reported.
 const MAX_REPEATED_KEYS: usize = 100;
+
+/// The most values of a body: two bytes may become a hundred and more in memory.
+pub const MOST_VALUES: usize = 500_000;
 
 /// A step from the root of the body to a value. Steps form a chain on the stack, so that reading a
 /// large valid body allocates no paths.
@@ -74,12 +77,16 @@ pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<FieldError>), FieldError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| malformed(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
     let repeated = RefCell::new(Vec::new());
-    let strict = Strict { path: Path::ROOT, repeated: &repeated };
+    let left = Cell::new(MOST_VALUES + 1);
+    let strict = Strict { path: Path::ROOT, repeated: &repeated, left: &left };
     let mut document = serde_json::Deserializer::from_str(text);
     let value = strict
         .deserialize(&mut document)
         .and_then(|value| document.end().map(|()| value))
-        .map_err(|error| malformed(error.to_string()))?;
+        .map_err(|error| match left.get() {
+            0 => too_many(),
+            _ => malformed(error.to_string()),
+        })?;
     Ok((value, repeated.into_inner()))
 }
 
@@ -96,10 +103,17 @@ fn malformed(reason: impl fmt::Display) -> FieldError {
     FieldError::new("", FieldCode::MalformedJson, message)
 }
 
+fn too_many() -> FieldError {
+    let message = format!("the body must have at most {MOST_VALUES} values: send fewer at once");
+    FieldError::new("", FieldCode::TooMany, message)
+}
+
 /// Reads any value, and collects the repeated keys of its objects.
 struct Strict<'a> {
     path: Path<'a>,
     repeated: &'a RefCell<Vec<FieldError>>,
+    /// How many more values the body may have, and one: at zero it has too many.
+    left: &'a Cell<usize>,
 }
 
 impl Strict<'_> {
@@ -117,6 +131,11 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        if left <= 1 {
+            return Err(D::Error::custom("too many values"));
+        }
         source.deserialize_any(self)
     }
 }
@@ -159,7 +178,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
         loop {
-            let item = Strict { path: self.path.index(array.len()), repeated: self.repeated };
+            let path = self.path.index(array.len());
+            let item = Strict { path, ..self };
             match items.next_element_seed(item)? {
                 Some(value) => array.push(value),
                 None => return Ok(Value::Array(array)),
@@ -173,7 +193,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
             if object.contains_key(&key) {
                 self.note_repeated(&key);
             }
-            let entry = Strict { path: self.path.key(&key), repeated: self.repeated };
+            let entry = Strict { path: self.path.key(&key), ..self };
             let value = entries.next_value_seed(entry)?;
             object.insert(key, value);
         }
@@ -216,6 +236,15 @@ mod tests {
             let found = parse(text).unwrap_err();
             assert_eq!((found.field.as_str(), found.code), ("", "malformed_json"), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_body_has_at_most_500_000_values() {
+        // The array itself, and its items.
+        let items = |count: usize| format!("[{}0]", "0,".repeat(count - 1));
+        assert!(parse(items(MOST_VALUES - 1).as_bytes()).is_ok());
+        let refused = parse(items(MOST_VALUES).as_bytes()).unwrap_err();
+        assert_eq!((refused.field.as_str(), refused.code), ("", "too_many"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ async fn a_dedicated_number_belongs_to_its_account() {
 #[tokio::test]
 async fn numbers_and_words_of_a_text_are_checked() {
     let rig = Rig::new().await;
-    let body = json!({ "from": "nonsense", "to": "", "body": 5 });
+    let body = json!({ "from": "a name that is too long", "to": "", "body": 5 });
     let mistakes = rig.operator().post("/inbound", body).await.mistakes();
     let fields: Vec<&str> = mistakes.iter().map(|(field, _)| field.as_str()).collect();
     assert_eq!(fields, ["from", "to", "body"]);
@@ -149,10 +149,17 @@ async fn a_receipt_for_no_message_is_404_and_says_which() {
 #[tokio::test]
 async fn the_routes_of_live_messages_are_listed() {
     let rig = Rig::new().await;
-    let simulator =
-        json!({ "name": "simulator", "default": true, "state": "ready", "connections": null });
+    let simulator = json!({
+        "name": "simulator", "default": true, "state": "ready", "connections": null,
+        "unmatched_receipts": 0, "advice": null,
+    });
     assert_eq!(rig.operator().get("/routes").await.ok(), json!([simulator]));
     rig.client(None).ask_at(Method::GET, "/admin/v1/routes").send().await.assert(401);
+    let receipts = |name: &str| format!("/routes/{name}/unmatched-receipts");
+    assert_eq!(rig.operator().get(&receipts("simulator")).await.ok(), json!([]));
+    rig.operator().get(&receipts("none")).await.refused(404, "not_found");
+    let none = format!("{}?limit=0", receipts("simulator"));
+    assert_eq!(rig.operator().get(&none).await.mistakes().len(), 1);
 }
 
 #[tokio::test]

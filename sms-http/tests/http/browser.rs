@@ -82,7 +82,7 @@ impl Browser {
 }
 
 /// A text as a part of a form's body.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let letter = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),

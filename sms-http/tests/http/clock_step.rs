@@ -12,26 +12,9 @@ use sms_core::clock::{Clock, SystemClock};
 use crate::process::{Process, TOKEN};
 use crate::server_postgres::{account, cluster, data, until_status};
 
-/// Where distributions install the library; `SMS_TEST_FAKETIME` names another place.
-const LIBRARIES: [&str; 4] = [
-    "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-    "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-    "/usr/lib64/faketime/libfaketimeMT.so.1",
-    "/usr/lib/faketime/libfaketimeMT.so.1",
-];
-
 /// The burst of a key. It takes 20 s to come back at 20 requests a second, so a step that fills it
 /// shows even on a slow machine.
 const BURST: usize = 400;
-
-fn library() -> String {
-    if let Ok(named) = std::env::var("SMS_TEST_FAKETIME") {
-        return named;
-    }
-    let found = LIBRARIES.iter().find(|path| fs::exists(path).unwrap());
-    let found = found.expect("libfaketime is not installed: apt-get install faketime");
-    (*found).to_owned()
-}
 
 /// The clock of a server's machine. The time that has passed is left alone.
 struct Wall {
@@ -42,16 +25,18 @@ impl Wall {
     fn right(name: &str) -> Self {
         let name = format!("sms-clock-{}-{name}", std::process::id());
         let wall = Self { file: std::env::temp_dir().join(name) };
-        wall.set("+0");
+        wall.set(0);
         wall
     }
 
-    fn set(&self, offset: &str) {
-        fs::write(&self.file, offset).unwrap();
+    /// Sets it so many hours ahead of the clock of the tests.
+    fn set(&self, hours: i64) {
+        let ahead = sms_test_clock::seconds_ahead() + hours * 3_600;
+        fs::write(&self.file, format!("{ahead:+}")).unwrap();
     }
 
     fn server(&self, database: Option<&str>) -> Process {
-        let (library, burst) = (library(), BURST.to_string());
+        let (library, burst) = (sms_test_clock::library(), BURST.to_string());
         let mut settings = vec![
             ("LD_PRELOAD", library.as_str()),
             ("FAKETIME_TIMESTAMP_FILE", self.file.to_str().unwrap()),
@@ -116,18 +101,18 @@ async fn steps_change_nothing(wall: &Wall, server: &Process) {
     });
     let later = sent(server, &keys, &later).await;
     let now = json!({ "to": "07700 900123", "body": "Now" });
-    for offset in ["+1h", "-1h", "+0"] {
-        wall.set(offset);
+    for hours in [1, -1, 0] {
+        wall.set(hours);
         let id = sent(server, &keys, &now).await;
         until_status(server, &keys, &id, "delivered").await;
-        assert_eq!(status(server, &keys, &later).await, "scheduled", "{offset}");
+        assert_eq!(status(server, &keys, &later).await, "scheduled", "{hours} h");
     }
     // The bucket is neither filled again nor blocked by a step.
     admitted(server, &keys).await;
-    for offset in ["+1h", "-1h"] {
-        wall.set(offset);
+    for hours in [1, -1] {
+        wall.set(hours);
         let more = admitted(server, &keys).await;
-        assert!(more < BURST / 2, "{more} more after {offset}");
+        assert!(more < BURST / 2, "{more} more after {hours} h");
     }
 }
 

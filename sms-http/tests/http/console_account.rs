@@ -75,8 +75,10 @@ async fn a_test_key_is_not_asked_again_about_a_price() {
     let sending = [("action", "send"), ("price", "7"), KEY, text[0], text[1]];
     let asked = browser(&rig, &account.live).await.submit("/console/compose", &sending).await;
     assert!(asked.assert(200).text().contains("The price has changed"));
-    let sent = browser(&rig, &account.test).await.submit("/console/compose", &sending).await;
-    assert!(sent.assert(200).text().contains("1 message sent"));
+    let tester = browser(&rig, &account.test).await;
+    let sent = tester.submit("/console/compose", &sending).await.assert(303);
+    let sent = tester.get(sent.header("location")).await.assert(200);
+    assert!(sent.text().contains("1 message sent"));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use poem::http::Method;
 
 use crate::browser::{Browser, from_page};
+use crate::conversation::{inbox, receive};
 use crate::rig::{Ask, Reply, Rig, TOKEN};
 
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
@@ -226,4 +227,45 @@ fn titled(page: &Reply, title: &str) {
     for inline in ["<style", " style=", " onclick=", " onload="] {
         assert!(!text.contains(inline), "{title}: {inline}");
     }
+}
+
+#[tokio::test]
+async fn a_conversation_with_a_name_shows_it_and_offers_no_reply() {
+    const WHY: &str = "Texts from a short code or a name cannot be answered.";
+    let rig = Rig::new().await;
+    let account = inbox(&rig, 5).await;
+    let message = receive(&rig, "A/C & Co", "Your code is 1234").await;
+    receive(&rig, "07700 900123", "Hello").await;
+    let key = account.live.token.as_ref().unwrap();
+    let (cookie, _) = signed_in(&rig, key, "/console").await;
+    let path = "/console/inbox/A%2FC%20%26%20Co";
+    let thread = page(&rig, path, &cookie).await.assert(200);
+    let text = thread.text();
+    assert!(text.contains("A/C &amp; Co") && text.contains("Your code is 1234"), "{text}");
+    assert!(
+        text.contains(WHY) && text.contains(&format!("href=\"{path}#conversation\"")),
+        "{text}"
+    );
+    for absent in ["aria-label=\"Reply\"", "Add to contacts", "+999"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    let person = page(&rig, "/console/inbox/%2B447700900123", &cookie).await.assert(200).text();
+    assert!(person.contains("aria-label=\"Reply\"") && !person.contains(WHY));
+    for shown in [
+        format!("/console/messages/{}", message["id"].as_str().unwrap()),
+        "/console/messages".to_owned(),
+        "/console/messages?q=A%2FC+%26+Co".to_owned(),
+        "/console/inbox".to_owned(),
+    ] {
+        let text = page(&rig, &shown, &cookie).await.assert(200).text();
+        assert!(text.contains("A/C &amp; Co") && !text.contains("+999"), "{shown}: {text}");
+    }
+    let form_of = |action: &str, fields: &str| {
+        let body = format!("csrf={}&{fields}", csrf_of(&thread));
+        form(&rig, &format!("{path}{action}"), &body).header("Cookie", &cookie)
+    };
+    let read = form_of("/read", "").send().await.assert(303);
+    assert_eq!(read.header("location"), path);
+    let answer = form_of("", "key=a-key-of-the-form&body=Hello").send().await;
+    assert!(answer.text().contains("This number cannot be texted."), "{}", answer.text());
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sms_core::inbound::segment::{InboundSegment, Place, SegmentTaken};
-use sms_core::message::Body;
+use sms_core::inbound::segment::{InboundSegment, Place, SegmentTaken, SegmentText};
+use sms_core::originator::Originator;
 use sms_core::route::RouteName;
 
 use crate::contact::contact;
@@ -212,11 +212,11 @@ async fn a_long_message_that_comes_in_parts_is_one_message_at_once_or_after_a_da
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     let part = |reference, number, body: &str| InboundSegment {
-        from: "+447700900123".parse().unwrap(),
+        from: Originator::parse("+447700900123").unwrap(),
         to: "+447700900950".parse().unwrap(),
         reference,
         place: Place::new(number, 3).unwrap(),
-        body: Body::new(body),
+        text: SegmentText::whole(body),
         route: RouteName::new("simulator"),
         received_at: rig.sms.now(),
     };
@@ -239,6 +239,6 @@ async fn a_long_message_that_comes_in_parts_is_one_message_at_once_or_after_a_da
     assert_eq!(rig.sms.tidy(100).await.unwrap(), 0);
     rig.clock.advance(Duration::from_millis(1));
     assert_eq!(rig.sms.tidy(100).await.unwrap(), 2);
-    assert_eq!(bodies().await, ["abc", "xz"]);
+    assert_eq!(bodies().await, ["abc", "x[...]z"]);
     assert_eq!(rig.sms.tidy(100).await.unwrap(), 0);
 }

@@ -194,7 +194,9 @@ impl Stage {
             }
             "POST /contacts" | "POST /opt-outs" => json!({ "phone": "07700 900128" }),
             "PATCH /contacts/{id}" => json!({ "first_name": "x" }),
-            "POST /contacts/import" => json!({ "rows": [{ "phone": "07700 900129" }] }),
+            "POST /opt-outs/import" | "POST /contacts/import" => {
+                json!({ "rows": [{ "phone": "07700 900129" }] })
+            }
             "POST /lists" | "PATCH /lists/{id}" | "PATCH /campaigns/{id}" => json!({ "name": "x" }),
             "POST /lists/{id}/contacts" => json!({ "phones": ["07700 900130"] }),
             "POST /campaigns" => json!({ "name": "x", "body": "x", "list_id": self.list }),

@@ -190,7 +190,7 @@ fn of_the_operator(account: &Account) -> Vec<Case> {
         case(
             Method::POST,
             "/inbound",
-            json!({ "from": "x", "to": "x" }),
+            json!({ "from": "a name that is too long", "to": "x" }),
             &[("from", "invalid_format"), ("to", "invalid_format"), ("body", "required")],
         ),
     ]

@@ -74,7 +74,7 @@ impl Story {
         for path in ["/accounts", &own, &format!("{own}/keys"), &format!("{own}/ledger")] {
             self.operate("GET", path, None).await;
         }
-        for path in ["/numbers", "/routes", "/clock"] {
+        for path in ["/numbers", "/routes", "/routes/simulator/unmatched-receipts", "/clock"] {
             self.operate("GET", path, None).await;
         }
     }
@@ -214,6 +214,8 @@ impl Story {
         }
         self.ask("POST", &format!("{thread}/read"), None).await;
         self.ask("DELETE", "/opt-outs/%2B447700900127", None).await;
+        let rows = json!({ "rows": [{ "phone": "07700 900128", "note": "Brought along" }] });
+        self.ask("POST", "/opt-outs/import", Some(rows)).await;
         self.ask("DELETE", &keyword, None).await;
     }
 
@@ -250,6 +252,25 @@ impl Story {
         self.ask("POST", &format!("{hook}/replay"), Some(missed)).await;
         self.ask("DELETE", hook, None).await;
         self.operate("POST", "/clock", Some(json!({ "advance_seconds": 3_600 }))).await;
+    }
+
+    /// So many people text a keyword that its replies pause.
+    async fn pause(&mut self) {
+        let word = json!({ "keyword": "QUIZ", "reply": "Thank you" });
+        self.live.post("/keywords", word).await.created();
+        let hook = json!({ "url": "https://example.com/pauses", "events": ["replies.paused"] });
+        self.live.post("/webhooks", hook).await.created();
+        for from in 200..=300 {
+            let text = json!({
+                "from": format!("07700 900{from}"), "to": "07700 900001", "body": "Quiz",
+            });
+            self.operator.post("/inbound", text).await.assert(201);
+        }
+        self.rig.work().await;
+        self.events();
+        // What was due while the clock moved took ids, in no certain order.
+        let id = json!("evt_01m7yjabxkejs8t01th5zprhwq");
+        self.of_api["event_replies_paused"]["request"]["id"] = id;
     }
 
     /// The beginning of a stream: the events after a position.
@@ -354,6 +375,7 @@ async fn told_to(rig: Rig) -> (Map<String, Value>, Map<String, Value>) {
     story.ask("DELETE", &format!("/lists/{list}/contacts/{contact}"), None).await;
     story.ask("DELETE", &format!("/contacts/{contact}"), None).await;
     story.ask("DELETE", &format!("/lists/{list}"), None).await;
+    story.pause().await;
     let account = id(&story.operate("GET", "/accounts", None).await[0]);
     let keys = format!("/accounts/{account}/keys");
     let key = id(&story.operate("GET", &keys, None).await[0]);

@@ -212,6 +212,23 @@ fn every_request_is_one_log_line_without_its_content() {
 }
 
 #[test]
+fn a_proxy_that_nobody_named_is_logged_once() {
+    let text = logged(|| {
+        block_on(async {
+            let server = Server::start(Sample::new().app, ServeLimits::default());
+            server.ask("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n").await;
+            for _ in 0..3 {
+                let request =
+                    "GET /docs HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n";
+                server.ask(request).await;
+            }
+        });
+    });
+    assert_eq!(text.matches("SMS_TRUSTED_PROXIES").count(), 1, "{text}");
+    assert!(text.contains("peer=127.0.0.1"), "{text}");
+}
+
+#[test]
 fn requests_are_counted_by_pattern() {
     let recorder = PrometheusBuilder::new().build_recorder();
     metrics::with_local_recorder(&recorder, || {

@@ -11,12 +11,15 @@ use crate::rig::{Account, Rig, SHARED_NUMBER};
 const HEADER: &str = "id,direction,status,to,from,body,encoding,segments,credits,route,sender,\
                       client_ref,batch_id,campaign_id,contact_id,error_code,error_message,test,\
                       scheduled_at,sent_at,delivered_at,failed_at,cancelled_at,received_at,\
-                      created_at";
+                      created_at,contact_name,scheduled_at_london,sent_at_london,\
+                      delivered_at_london,failed_at_london,cancelled_at_london,\
+                      received_at_london,created_at_london";
 
 /// The rows of an export, the header first.
 async fn rows(account: &Account, query: &str) -> Vec<Vec<String>> {
     let reply = account.live.get(&format!("/messages/export{query}")).await.assert(200);
-    read(&reply.text())
+    let text = reply.text();
+    read(text.strip_prefix('\u{feff}').expect("a mark"))
 }
 
 fn read(text: &str) -> Vec<Vec<String>> {
@@ -32,21 +35,62 @@ async fn an_export_has_the_columns_of_the_specification() {
     let empty = account.live.get("/messages/export").await.assert(200);
     assert_eq!(empty.header("content-type"), "text/csv; charset=utf-8");
     assert_eq!(empty.header("content-disposition"), "attachment; filename=\"messages.csv\"");
-    assert_eq!(empty.text(), format!("{HEADER}\r\n"));
+    assert_eq!(empty.text(), format!("\u{feff}{HEADER}\r\n"));
     let request =
         json!({ "to": "07700 900123", "body": "Hi, \"you\"\r\nthere", "client_ref": "r" });
     let sent = account.live.post("/messages", request).await.created();
     rig.pass(4).await;
-    let text = account.live.get("/messages/export").await.assert(200).text();
+    let text = account.live.get("/messages/export?bom=false").await.assert(200).text();
     let (id, batch) = (&sent["messages"][0]["id"], &sent["batch_id"]);
     let expected = format!(
         "{HEADER}\r\n{},outbound,delivered,+447700900123,{SHARED_NUMBER},\"Hi, \"\"you\"\"\r\n\
          there\",gsm7,1,1,simulator,,r,{},,,,,false,,2026-11-21T07:07:11.123Z,\
-         2026-11-21T07:07:13.123Z,,,,2026-11-21T07:07:10.123Z\r\n",
+         2026-11-21T07:07:13.123Z,,,,2026-11-21T07:07:10.123Z,,,2026-11-21 07:07:11,\
+         2026-11-21 07:07:13,,,,2026-11-21 07:07:10\r\n",
         id.as_str().unwrap(),
         batch.as_str().unwrap(),
     );
     assert_eq!(text, expected);
+}
+
+#[tokio::test]
+async fn an_export_begins_with_a_mark_unless_a_program_asks_for_none() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    for (query, begins) in
+        [("", "\u{feff}id,"), ("?bom=true", "\u{feff}id,"), ("?bom=false", "id,")]
+    {
+        let text = account.live.get(&format!("/messages/export{query}")).await.assert(200).text();
+        assert!(text.starts_with(begins), "{query}: {text}");
+    }
+    let wrong = account.live.get("/messages/export?bom=no").await.mistakes();
+    assert_eq!(wrong.len(), 1);
+}
+
+#[tokio::test]
+async fn an_export_has_the_names_of_contacts_and_the_time_of_london() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let ann = json!({ "phone": "07700900123", "first_name": "=Ann", "last_name": "Lee" });
+    account.live.post("/contacts", ann).await.assert(201);
+    // Into summer time.
+    rig.clock.advance(std::time::Duration::from_hours(4800));
+    account.send(json!(["07700900123", "07700900124"]), "x").await;
+    rig.pass(1).await;
+    let person = parse_any("07700 900123").unwrap();
+    let shared = parse_any(SHARED_NUMBER).unwrap();
+    rig.sms.operator().inbound(person, shared, "yes".to_owned()).await.unwrap();
+    let rows = rows(&account, "").await;
+    let place = |name: &str| rows[0].iter().position(|column| column == name).unwrap();
+    let names = rows[1..].iter().map(|row| row[place("contact_name")].as_str());
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    assert_eq!(names, ["", "'=Ann Lee", "'=Ann Lee"]);
+    for row in &rows[1..] {
+        let (utc, london) = (&row[place("created_at")], &row[place("created_at_london")]);
+        assert!(utc.starts_with("2027-06-09T07:07:"), "{utc}");
+        assert!(london.starts_with("2027-06-09 08:07:"), "{london}");
+    }
 }
 
 #[tokio::test]

@@ -19,13 +19,24 @@ async fn a_quote_says_what_a_send_would_do_and_does_nothing() {
             { "to": "+447700900123", "reason": "duplicate" },
             { "to": "+12025550100", "reason": "unsupported_destination" },
         ],
+        "unknown_fields": [],
+        "blank_fields": [],
         "credits": 1,
         "encoding": "ucs2",
         "preview": "Grüße 😀",
         "balance": 10,
     });
     assert_eq!(reply.json["data"], expected);
-    let fields = ["recipients", "rejected", "credits", "encoding", "preview", "balance"];
+    let fields = [
+        "recipients",
+        "rejected",
+        "unknown_fields",
+        "blank_fields",
+        "credits",
+        "encoding",
+        "preview",
+        "balance",
+    ];
     assert_eq!(keys(&reply.json["data"]), fields);
     assert_eq!(account.live.get("/messages").await.ok(), json!([]));
     assert_eq!(account.balance().await, 10);
@@ -53,6 +64,7 @@ async fn the_quote_is_what_the_send_then_takes() {
         json!({ "to": "07700 900123", "body": "a".repeat(1_600) }),
         json!({ "to": "07700 900123", "body": "д".repeat(701) }),
         json!({ "to": "07700 900123", "body": "{first_name}{custom}€]" }),
+        json!({ "to": numbers(3), "body": "{first_name|there}, {nosuch|all} {last_name}{phone}" }),
         json!({ "to": "07700 900123", "body": "x", "schedule_at": "2026-12-24T12:00:00Z" }),
     ] {
         let quote = account.live.post("/messages/quote", request.clone()).await.ok();
@@ -60,13 +72,93 @@ async fn the_quote_is_what_the_send_then_takes() {
         assert_eq!(quote, by_test, "a quote is the same with either kind of key");
         let sent = account.live.post("/messages", request.clone()).await.assert(201);
         assert_eq!(sent.json["meta"]["credits"], quote["credits"], "{request}");
-        assert_eq!(sent.json["data"]["rejected"], quote["rejected"]);
+        for told in ["rejected", "unknown_fields", "blank_fields"] {
+            assert_eq!(sent.json["data"][told], quote[told], "{request}");
+        }
         let messages = sent.json["data"]["messages"].as_array().unwrap();
         assert_eq!(json!(messages.len()), quote["recipients"]);
         let first = messages.first().map_or(&Value::Null, |text| &text["body"]);
         assert_eq!(*first, quote["preview"]);
         let left = quote["balance"].as_u64().unwrap() - quote["credits"].as_u64().unwrap();
         assert_eq!(account.balance().await, left);
+    }
+}
+
+/// Two contacts with a first name, one of them with a town, and a number that is no contact.
+async fn with_guests(rig: &Rig) -> (crate::rig::Account, Value) {
+    let account = rig.account(100).await;
+    let guests = [
+        json!({ "phone": "07700 900101", "first_name": "Ann", "custom": { "town": "Leeds" } }),
+        json!({ "phone": "07700 900102", "first_name": "Ben" }),
+    ];
+    for guest in guests {
+        account.live.post("/contacts", guest).await.created();
+    }
+    (account, json!(["07700 900101", "07700 900102", "07700 900103"]))
+}
+
+#[tokio::test]
+async fn unknown_fields_and_people_without_a_value_are_told() {
+    let rig = Rig::new().await;
+    let (account, to) = with_guests(&rig).await;
+    for (body, unknown, blank, texts) in [
+        (
+            "Hi {first_name}, your {nosuch} in {town}",
+            json!(["nosuch"]),
+            json!([
+                { "field": "first_name", "recipients": 1 },
+                { "field": "town", "recipients": 2 },
+            ]),
+            [
+                "Hi Ann, your {nosuch} in Leeds",
+                "Hi Ben, your {nosuch} in ",
+                "Hi , your {nosuch} in ",
+            ],
+        ),
+        (
+            "Hi {first_name|there} in {town|}{nosuch|!}",
+            json!(["nosuch"]),
+            json!([]),
+            ["Hi Ann in Leeds!", "Hi Ben in !", "Hi there in !"],
+        ),
+        (
+            "Hi {phone} {x",
+            json!([]),
+            json!([]),
+            ["Hi +447700900101 {x", "Hi +447700900102 {x", "Hi +447700900103 {x"],
+        ),
+    ] {
+        let request = json!({ "to": to, "body": body });
+        let quote = account.live.post("/messages/quote", request.clone()).await.ok();
+        assert_eq!((&quote["unknown_fields"], &quote["blank_fields"]), (&unknown, &blank));
+        let ask = || account.live.ask(poem::http::Method::POST, "/messages").json(&request);
+        let sent = ask().header("Idempotency-Key", body).send().await.created();
+        assert_eq!((&sent["unknown_fields"], &sent["blank_fields"]), (&unknown, &blank));
+        let sent_texts = sent["messages"].as_array().unwrap();
+        let bodies: Vec<&str> =
+            sent_texts.iter().map(|text| text["body"].as_str().unwrap()).collect();
+        assert_eq!(bodies, texts);
+        // A replay tells what the first answer told, whatever is known since.
+        let town = json!({ "phone": "07700 900104", "custom": { "nosuch": "x" } });
+        let contact = account.live.post("/contacts", town).await.created();
+        let again = ask().header("Idempotency-Key", body).send().await.ok();
+        assert_eq!((&again["unknown_fields"], &again["blank_fields"]), (&unknown, &blank));
+        let path = format!("/contacts/{}", contact["id"].as_str().unwrap());
+        account.live.delete(&path).await.assert(204);
+    }
+}
+
+#[tokio::test]
+async fn segments_are_counted_on_the_text_with_its_fallback() {
+    let rig = Rig::new().await;
+    let (account, to) = with_guests(&rig).await;
+    // With its fallback the text has 161 septets for the one without a name.
+    let body = format!("{{first_name|you}}{}", "a".repeat(156));
+    let longer = format!("{{first_name|friend}}{}", "a".repeat(155));
+    for (body, credits) in [(body, 3), (longer, 4)] {
+        let request = json!({ "to": to, "body": body });
+        let quote = account.live.post("/messages/quote", request).await.ok();
+        assert_eq!(quote["credits"], credits, "{body}");
     }
 }
 

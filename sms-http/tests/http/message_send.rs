@@ -41,6 +41,9 @@ pub(crate) const MESSAGE_FIELDS: [&str; 27] = [
     "created_at",
 ];
 
+const BATCH_FIELDS: [&str; 5] =
+    ["batch_id", "messages", "rejected", "unknown_fields", "blank_fields"];
+
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -62,7 +65,7 @@ async fn a_send_answers_with_its_batch_its_messages_and_what_it_took() {
     let request = json!({ "to": "07700 900123", "body": "Hello", "client_ref": "booking-42" });
     let reply = account.live.post("/messages", request).await.assert(201);
     assert_eq!(keys(&reply.json), ["data", "meta"]);
-    assert_eq!(keys(&reply.json["data"]), ["batch_id", "messages", "rejected"]);
+    assert_eq!(keys(&reply.json["data"]), BATCH_FIELDS);
     let meta = json!({ "credits": 1, "balance": 9, "replayed": false, "test": false });
     assert_eq!(reply.json["meta"], meta);
     let batch = reply.json["data"]["batch_id"].as_str().unwrap();

@@ -228,3 +228,35 @@ async fn a_stop_and_a_start_are_seen_in_the_list_and_by_hand_is_no_event() {
     inbound("07700 900123", "START").await;
     assert_eq!(listed(&account, "").await, json!({ "data": [], "meta": { "total": 0 } }));
 }
+
+#[tokio::test]
+async fn opt_outs_are_imported_row_by_row_and_again_without_a_change() {
+    let rig = Rig::new().await;
+    let account = rig.account(5).await;
+    account.live.post("/opt-outs", json!({ "phone": "07700900121" })).await.assert(201);
+    let rows = json!({ "rows": [
+        { "phone": "07700 900121", "note": "again" },
+        { "phone": "07700 900122", "note": "Brought along" },
+        { "phone": "+447700900122" },
+        { "phone": "nonsense" },
+        { "phone": "07700900123", "note": "x".repeat(501) },
+    ] });
+    let imported = account.live.post("/opt-outs/import", rows.clone()).await.assert(200).json;
+    let data = &imported["data"];
+    assert_eq!(
+        (&data["created"], &data["existing"], &data["invalid"]),
+        (&2.into(), &2.into(), &1.into())
+    );
+    let outcomes: Vec<_> =
+        data["rows"].as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["existing", "created", "existing", "invalid", "created"]);
+    assert_eq!(data["rows"][3]["error"], "phone: not a valid phone number");
+    assert!(data["rows"][4]["error"].as_str().unwrap().starts_with("note: "), "{data}");
+    let again = account.live.post("/opt-outs/import", rows).await.assert(200).json;
+    assert_eq!((&again["data"]["created"], &again["data"]["existing"]), (&0.into(), &4.into()));
+    let sent = account.send(json!(["07700900122", "07700900124"]), "x").await;
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1);
+    let many: Vec<_> = (0..20_001).map(|_| json!({ "phone": "1" })).collect();
+    let wrong = account.live.post("/opt-outs/import", json!({ "rows": many })).await.mistakes();
+    assert_eq!(wrong.len(), 1);
+}

@@ -19,8 +19,19 @@ pub(crate) const TOKEN: &str = "operator-token-of-a-process";
 /// A command of the binary, with this environment and no other.
 pub(crate) fn command(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sms-server"));
-    command.args(arguments).env_clear().envs(with_store(settings)).stdin(Stdio::null());
+    command.args(arguments);
+    confine(&mut command, settings);
     command
+}
+
+/// Gives a command these settings, the clock of the tests, and nothing else.
+fn confine(command: &mut Command, settings: &[(&str, &str)]) {
+    command.env_clear().stdin(Stdio::null());
+    // Whoever brings a clock has all of it.
+    if settings.iter().all(|(name, _)| *name != "LD_PRELOAD") {
+        command.envs(sms_test_clock::variables());
+    }
+    command.envs(with_store(settings));
 }
 
 /// The settings, with the memory store unless they say where the data is kept.
@@ -73,7 +84,7 @@ impl Process {
         let mut shell = Command::new("/bin/sh");
         let line = format!("{limit} && exec \"$0\"");
         shell.args(["-c", &line, env!("CARGO_BIN_EXE_sms-server")]);
-        shell.env_clear().envs(with_store(settings)).stdin(Stdio::null());
+        confine(&mut shell, settings);
         Self::start_as(shell, settings, wants_demo(settings))
     }
 
@@ -91,7 +102,8 @@ impl Process {
         let printed = lines_of(child.stdout.take().unwrap(), |_| ());
         let mut process = Self { child, banner: String::new(), log };
         loop {
-            let line = printed.recv_timeout(BOUND).expect("a whole banner");
+            // A demo's month is written first.
+            let line = printed.recv_timeout(4 * BOUND).expect("a whole banner");
             process.banner.push_str(&line);
             process.banner.push('\n');
             let is_whole = match demo {
@@ -149,6 +161,14 @@ impl Process {
     /// How many file handles it has.
     pub(crate) fn handles(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// The most memory that it had at once, in MB.
+    pub(crate) fn memory_peak(&self) -> usize {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() / 1_024
     }
 
     /// Sends a signal to it, by its id.

@@ -25,7 +25,9 @@ use sms_http::api::{EventStreams, StreamLimits};
 use sms_http::console::ConsoleParts;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
-use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
+use sms_http::server::app::{
+    AppParts, MetricsPage, openapi_document, operator_document, whole_app,
+};
 use sms_http::web::intake::{Intake, IntakeLimits};
 use sms_store_memory::MemoryStore;
 
@@ -113,9 +115,19 @@ impl Rig {
         Self { app: whole_app(&parts), parts, ..rig }
     }
 
+    /// The same service, served by a server that is no sandbox.
+    pub(crate) fn without_sandbox(&self) -> Self {
+        self.served_by(AppParts { sandbox: None, ..self.parts.clone() })
+    }
+
     /// The same service, served by a server with this token of the operator.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         self.served_by(AppParts { token: OperatorToken::new(token), ..self.parts.clone() })
+    }
+
+    /// The same service, served by a server with metrics.
+    pub(crate) fn with_metrics(&self, metrics: MetricsPage) -> Self {
+        self.served_by(AppParts { metrics: Some(metrics), ..self.parts.clone() })
     }
 
     /// The same service, served by a server with these streams of events.

@@ -271,10 +271,12 @@ pub(crate) fn limits() -> IntakeLimits {
         body_bytes_of: vec![(Method::POST, "/api/v1/messages/{id}/cancel".to_owned(), 2_097_152)],
         small_bodies_in_all: 16 * 1_048_576,
         large_bodies_in_all: 16 * 1_048_576,
+        answers_in_all: 16 * 1_048_576,
         body_timeout: Duration::from_secs(5),
         body_stall: Duration::from_secs(5),
         handler_timeout_of: Vec::new(),
         handler_timeout: Duration::from_secs(5),
+        standing_every: Duration::from_secs(2),
     }
 }
 

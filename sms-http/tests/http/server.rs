@@ -173,10 +173,8 @@ fn help_lists_every_variable_with_its_default() {
     let help = String::from_utf8(output.stdout).unwrap();
     for (variable, default) in [
         ("SMS_ADDR", "127.0.0.1:8080"),
-        ("DATABASE_URL", "SMS_STORE decides"),
         ("SMS_STORE", "file; memory with SMS_SANDBOX"),
         ("SMS_DATA_DIR", "sms-data"),
-        ("SMS_ADMIN_TOKEN", ""),
         ("SMS_ADMIN_ADDR", ""),
         ("SMS_METRICS_PUBLIC", "false"),
         ("SMS_DEMO", ""),
@@ -188,7 +186,11 @@ fn help_lists_every_variable_with_its_default() {
         ("SMS_WEBHOOK_RETRIES", "1m,5m,30m,2h,6h,12h"),
         ("SMS_WEBHOOK_TIMEOUT", "8s"),
         ("SMS_EVENTS_KEPT_DAYS", "30"),
-        ("SMS_SECRET_KEY", "in plain text"),
+        ("SMS_REPLIES_PER_MINUTE", "100"),
+        ("SMS_REPLIES_PER_HOUR", "1000"),
+        ("SMS_KEYWORD_REPLIES_PER_MINUTE", "100"),
+        ("SMS_KEYWORD_REPLIES_PER_HOUR", "1000"),
+        ("SMS_REPLIES_BALANCE_SHARE", "20"),
         ("SMS_ROUTES", "simulator"),
     ] {
         let flag = variable.strip_prefix("SMS_").unwrap_or(variable).to_lowercase();
@@ -205,12 +207,18 @@ fn help_lists_every_variable_with_its_default() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
+    for secret in ["DATABASE_URL", "SMS_ADMIN_TOKEN", "SMS_SECRET_KEY"] {
+        let flag = secret.trim_start_matches("SMS_").to_lowercase().replace('_', "-");
+        assert!(help.contains(&format!("[env: {secret} or {secret}_FILE]")), "{help}");
+        assert!(!help.contains(&format!("--{flag}")), "a secret is no flag: {help}");
+    }
     assert!(!help.contains(TOKEN) && !help.contains("secret-url"));
 }
 
 #[test]
 fn invalid_settings_are_refused_with_the_reason() {
     for (name, value, reason) in [
+        ("SMS_ADMIN_TOKEN_FILE", "/password/password", "the file of SMS_ADMIN_TOKEN_FILE"),
         ("DATABASE_URL", "mysql://user:password@example.com/sms", "must begin with postgres://"),
         ("DATABASE_URL", "postgres://user:password@example.com/sms", "SMS_ADMIN_TOKEN"),
         ("SMS_ROUTES", "simulator,main", "SMS_ROUTE_MAIN_URL"),
@@ -220,22 +228,91 @@ fn invalid_settings_are_refused_with_the_reason() {
         ("SMS_PUBLIC_URL", "example.com", "SMS_PUBLIC_URL must begin with http"),
         ("SMS_SECRET_KEY", "password", "SMS_SECRET_KEY: write each key as id:BASE64"),
         ("SMS_SECRET_KEY", "main:password", "key `main` must be 32 bytes"),
-        ("SMS_ADDR", "nonsense", "--addr"),
-        ("SMS_ADMIN_ADDR", "nonsense", "--admin-addr"),
-        ("SMS_RATE_PER_SECOND", "0", "--rate-per-second"),
-        ("SMS_RATE_BURST", "-1", "--rate-burst"),
+        ("SMS_ADDR", "nonsense", "SMS_ADDR: \"nonsense\" is refused"),
+        ("SMS_ADMIN_ADDR", "nonsense", "SMS_ADMIN_ADDR: "),
+        ("SMS_RATE_PER_SECOND", "0", "SMS_RATE_PER_SECOND: "),
+        ("SMS_RATE_BURST", "-1", "SMS_RATE_BURST: "),
         ("SMS_WEBHOOK_RETRIES", "1m,soon", "not a duration"),
         ("SMS_WEBHOOK_TIMEOUT", "8", "must be ms, s, m or h"),
-        ("SMS_WEBHOOK_ALLOW_PRIVATE", "maybe", "--webhook-allow-private"),
-        ("SMS_EVENTS_KEPT_DAYS", "0", "--events-kept-days"),
-        ("SMS_DEMO", "maybe", "--demo"),
+        ("SMS_WEBHOOK_ALLOW_PRIVATE", "maybe", "is none of true, false"),
+        ("SMS_EVENTS_KEPT_DAYS", "0", "SMS_EVENTS_KEPT_DAYS: "),
+        ("SMS_REPLIES_PER_HOUR", "0", "SMS_REPLIES_PER_HOUR: "),
+        ("SMS_REPLIES_BALANCE_SHARE", "101", "from 1 to 100"),
+        ("SMS_DEMO", "maybe", "SMS_DEMO: "),
+        ("SMS_STORE", "disk", "SMS_STORE: \"disk\" is none of file, memory"),
+        ("SMS_LOG", "inof", "SMS_LOG: \"inof\" names no level"),
+        ("SMS_ADRR", "127.0.0.1:1", "SMS_ADRR is not a setting; did you mean SMS_ADDR?"),
     ] {
         let output = run(&[], &[("SMS_ADDR", "127.0.0.1:0"), (name, value)]);
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {told}");
         assert!(told.contains(reason), "{name}: {told}");
-        assert!(!told.contains("password"), "{told}");
+        assert!(!told.contains("password") && !told.contains("error:"), "{told}");
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_the_settings_is_told_at_once_by_the_name_that_was_used() {
+    let settings = [
+        ("SMS_ADDR", "nonsense"),
+        ("SMS_ADRR", "127.0.0.1:0"),
+        ("SMS_LOG", "inof"),
+        ("SMS_PUBLIC_URL", "example.com"),
+        ("SMS_ROUTES", "main"),
+        ("SMS_ROUTE_MAIN_URL", "smpp://example@smsc.example.com"),
+        ("SMS_ROUTE_MAIN_WINDOWS", "100"),
+        ("SMS_ROUTE_MAIN_RATE", "0"),
+    ];
+    let output = run(&["--rate-burst=many", "--store", "disk"], &settings);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let mut lines = told.lines();
+    assert_eq!(lines.next(), Some("sms-server: 9 settings are wrong:"), "{told}");
+    let begins = lines.map(|line| line.split([':', ' ']).nth(2).unwrap()).collect::<Vec<_>>();
+    let expected = [
+        "--store",
+        "SMS_ADDR",
+        "--rate-burst",
+        "SMS_ADRR",
+        "SMS_ROUTE_MAIN_WINDOWS",
+        "SMS_PUBLIC_URL",
+        "SMS_LOG",
+        "SMS_ROUTE_MAIN_PASSWORD",
+        "SMS_ROUTE_MAIN_RATE",
+    ];
+    let sorted = |names: &[&str]| {
+        let mut names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(&begins), sorted(&expected), "{told}");
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_told_by_the_names_that_were_used() {
+    // Alone, and beside one that cannot be read.
+    for more in [&[][..], &[("SMS_RATE_BURST", "many")]] {
+        let settings = [&[("SMS_ADDR", "127.0.0.1:0"), ("SMS_STORE", "file")], more].concat();
+        let output = run(&["--sandbox", "--public-url=example.com"], &settings);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        for part in ["--sandbox is set with SMS_STORE=file", "--public-url must begin with"] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(!told.contains("SMS_SANDBOX") && !told.contains("SMS_PUBLIC_URL"), "{told}");
+    }
+}
+
+#[test]
+fn a_command_names_the_variables_that_are_wrong_and_leaves_unknown_ones_alone() {
+    let settings = [("SMS_ADDR", "nonsense"), ("SMS_LOG_FORMAT", "xml"), ("SMS_ADRR", "x")];
+    let output = run(&["routes", "--store=disk"], &settings);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.starts_with("sms-server: 3 settings are wrong:"), "{told}");
+    for part in ["SMS_ADDR: \"nonsense\"", "SMS_LOG_FORMAT: \"xml\"", "--store: \"disk\""] {
+        assert!(told.contains(part), "{told}");
     }
 }
 

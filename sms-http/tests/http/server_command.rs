@@ -174,6 +174,16 @@ async fn commands_find_the_operators_listener() {
     let accounts: Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(accounts[0]["name"], "Demo");
     let flag = format!("http://{admin}");
-    let by_flag = run(&["account", "list", "--server", &flag, "--admin-token", TOKEN], &[]);
+    let arguments = ["account", "list", "--server", &flag];
+    let by_flag = run(&arguments, &[("SMS_ADMIN_TOKEN", TOKEN)]);
     assert_eq!(by_flag.stdout, found.stdout);
+    let file = std::env::temp_dir().join(format!("sms-token-{}", std::process::id()));
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let by_file = run(&arguments, &[("SMS_ADMIN_TOKEN_FILE", file.to_str().unwrap())]);
+    std::fs::remove_file(file).unwrap();
+    assert_eq!(by_file.stdout, found.stdout);
+    let refused = run(&[&arguments[..], &["--admin-token", TOKEN]].concat(), &[]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("SMS_ADMIN_TOKEN_FILE") && !told.contains(TOKEN), "{told}");
 }

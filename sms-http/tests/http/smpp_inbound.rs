@@ -10,6 +10,7 @@ use crate::smpp_world::{NUMBER, World, on_both_stores};
 on_both_stores! {
     a_long_message_whose_segments_come_in_any_order_is_one_message_of_its_conversation
     a_keyword_is_answered_through_the_smsc
+    a_message_from_a_short_code_or_a_name_keeps_it
     a_number_is_online_while_its_route_is_bound
     a_number_with_a_network_of_its_own_stands_beside_simulated_ones
 }
@@ -60,6 +61,35 @@ async fn a_keyword_is_answered_through_the_smsc(store: Option<&str>) {
     let reply = &world.get("/messages?direction=outbound").await[0];
     assert_eq!((&reply["body"], &reply["to"]), (&keyword["reply"], &json!("+447700900123")));
     world.until(reply["id"].as_str().unwrap(), "delivered").await;
+}
+
+async fn a_message_from_a_short_code_or_a_name_keeps_it(store: Option<&str>) {
+    let smsc = Smsc::start().await;
+    let world = World::new(store, &smsc, &[]).await;
+    let account = world.operator("/accounts").await[0]["id"].take();
+    let own = json!({ "phone_number": "07700 900003", "account_id": account });
+    let made = world.server.call("POST", "/admin/v1/numbers", TOKEN, &own).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let numbers = [("ACME", 5, "447700900003"), ("60123", 3, "447700900003"), ("ACME", 5, NUMBER)];
+    for (from, ton, to) in numbers {
+        let octets = b"Your code is 1234".as_slice();
+        let sender = json!({ "source_addr": from, "source_addr_ton": ton, "source_addr_npi": 0 });
+        let mut fields = json!({ "destination_addr": to, "octets": octets });
+        fields.as_object_mut().unwrap().extend(sender.as_object().unwrap().clone());
+        let answered = smsc.seen("answered").len();
+        smsc.deliver(fields).await;
+        let answers = smsc.until("answered", answered + 1).await;
+        assert_eq!(answers[answered]["status"], 0, "{from} is kept");
+    }
+    let messages = inbox(&world).await;
+    let from = messages.as_array().unwrap().iter().map(|message| message["from"].as_str().unwrap());
+    let mut from: Vec<&str> = from.collect();
+    from.sort_unstable();
+    assert_eq!(from, ["60123", "ACME"]);
+    let thread = world.get("/conversations/60123").await;
+    assert_eq!(thread["contact_number"], "60123");
+    let unrouted = world.operator("/unrouted").await;
+    assert_eq!((&unrouted[0]["from"], unrouted.as_array().unwrap().len()), (&json!("ACME"), 1));
 }
 
 async fn a_number_is_online_while_its_route_is_bound(store: Option<&str>) {

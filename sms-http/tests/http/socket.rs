@@ -102,14 +102,7 @@ impl Client {
 
     /// Reads one answer, whose body has a `Content-Length`.
     pub(crate) async fn answer(&mut self) -> Answer {
-        let end = loop {
-            if let Some(end) = find(&self.unread, b"\r\n\r\n") {
-                break end;
-            }
-            assert_ne!(self.read().await, 0, "closed within the head of an answer");
-        };
-        let rest = self.unread.split_off(end + 4);
-        let head = String::from_utf8(std::mem::replace(&mut self.unread, rest)).unwrap();
+        let head = self.head().await;
         let mut answer = Answer { status: head[9..12].parse().unwrap(), head, body: String::new() };
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         while self.unread.len() < length {
@@ -118,6 +111,18 @@ impl Client {
         let rest = self.unread.split_off(length);
         answer.body = String::from_utf8(std::mem::replace(&mut self.unread, rest)).unwrap();
         answer
+    }
+
+    /// Reads the head of an answer.
+    pub(crate) async fn head(&mut self) -> String {
+        let end = loop {
+            if let Some(end) = find(&self.unread, b"\r\n\r\n") {
+                break end;
+            }
+            assert_ne!(self.read().await, 0, "closed within the head of an answer");
+        };
+        let rest = self.unread.split_off(end + 4);
+        String::from_utf8(std::mem::replace(&mut self.unread, rest)).unwrap()
     }
 
     /// Waits until the server closes the connection, and gives what came before.

@@ -34,7 +34,7 @@ pub enum ConnectFailed {
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Connects within `patience`.
+/// Connects, with the TLS handshake if there is one, within `patience`.
 pub(super) async fn connect(
     peer: &Peer,
     roots: &Roots,

@@ -11,7 +11,7 @@ use crate::address::{Address, Npi, Ton};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("PDU {command:?} ends before its last mandatory field")]
 pub struct Malformed {
-    /// Its command.
+    /// Its command, which decides how it is refused.
     pub command: CommandId,
     /// Its sequence number, for the response.
     pub sequence: u32,
@@ -47,6 +47,7 @@ fn body(command: CommandId, octets: Bytes) -> Option<Body> {
         (Some(mode), _) => Body::Bind(mode, Box::new(fields.bind()?)),
         (None, CommandId::SUBMIT_SM) => Body::SubmitSm(Box::new(fields.short_message()?)),
         (None, CommandId::DELIVER_SM) => Body::DeliverSm(Box::new(fields.short_message()?)),
+        (None, CommandId::DATA_SM) => Body::DataSm(Box::new(fields.data_message()?)),
         (None, CommandId::UNBIND) => Body::Unbind,
         (None, CommandId::ENQUIRE_LINK) => Body::EnquireLink,
         (None, CommandId::GENERIC_NACK) => Body::GenericNack,
@@ -54,6 +55,7 @@ fn body(command: CommandId, octets: Bytes) -> Option<Body> {
             Body::SubmitSmResp { message_id: fields.rest_as_string() }
         }
         (None, command) if command == CommandId::DELIVER_SM.answer() => Body::DeliverSmResp,
+        (None, command) if command == CommandId::DATA_SM.answer() => Body::DataSmResp,
         (None, command) if command == CommandId::UNBIND.answer() => Body::UnbindResp,
         (None, command) if command == CommandId::ENQUIRE_LINK.answer() => Body::EnquireLinkResp,
         (None, command) => Body::Other(command),
@@ -70,10 +72,15 @@ impl Fields {
 
     /// A string up to its terminating zero, however long.
     fn string(&mut self) -> Option<String> {
+        Some(String::from_utf8_lossy(&self.until_zero()?).into_owned())
+    }
+
+    /// The octets before the next zero.
+    fn until_zero(&mut self) -> Option<Bytes> {
         let end = self.0.iter().position(|octet| *octet == 0)?;
         let text = self.0.split_to(end);
         self.0.advance(1);
-        Some(String::from_utf8_lossy(&text).into_owned())
+        Some(text)
     }
 
     /// A string that may be missing, or lack its terminating zero.
@@ -86,12 +93,15 @@ impl Fields {
         String::from_utf8_lossy(&text).into_owned()
     }
 
+    /// An address. The standard allows only ASCII, but names are met in UTF-8 and in Latin-1.
     fn address(&mut self) -> Option<Address> {
-        Some(Address {
-            ton: Ton(self.octet()?),
-            npi: Npi(self.octet()?),
-            text: self.string()?.into(),
-        })
+        let (ton, npi) = (Ton(self.octet()?), Npi(self.octet()?));
+        let octets = self.until_zero()?;
+        let text = match std::str::from_utf8(&octets) {
+            Ok(text) => text.into(),
+            Err(_) => octets.iter().copied().map(char::from).collect::<String>().into(),
+        };
+        Some(Address { ton, npi, text })
     }
 
     fn bind(&mut self) -> Option<Bind> {
@@ -140,6 +150,23 @@ impl Fields {
             data_coding,
             short_message,
             tlvs,
+        })
+    }
+
+    fn data_message(&mut self) -> Option<ShortMessage> {
+        let service_type = self.string()?;
+        let (source, destination) = (self.address()?, self.address()?);
+        let esm_class = self.octet()?;
+        let registered_delivery = self.octet()?;
+        let data_coding = self.octet()?;
+        let tlvs = self.tlvs();
+        Some(ShortMessage {
+            service_type,
+            esm_class,
+            registered_delivery,
+            data_coding,
+            tlvs,
+            ..ShortMessage::between(source, destination)
         })
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Status(pub u32);
 
 impl Status {
-    /// `ESME_ROK`: success.
+    /// `ESME_ROK`: success; also the status of every request.
     pub const OK: Self = Self(0x00);
     /// `ESME_RINVCMDLEN`: the length is invalid.
     pub const INVALID_LENGTH: Self = Self(0x02);
@@ -51,7 +51,7 @@ impl Status {
 pub enum Remedy {
     /// Lower the rate, and retry.
     SlowDown,
-    /// Retry later.
+    /// Retry later: the refusal is not caused by the message.
     TryLater,
     /// Do not retry: the refusal is final.
     None,

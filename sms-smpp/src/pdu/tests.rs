@@ -36,6 +36,16 @@ fn text() -> ShortMessage {
     }
 }
 
+/// What a `data_sm` can hold.
+fn data() -> ShortMessage {
+    ShortMessage {
+        esm_class: 4,
+        data_coding: 8,
+        tlvs: Tlvs::default().with(Tag::MESSAGE_PAYLOAD, vec![0x04, 0x34]),
+        ..ShortMessage::between(Address::name("Bistro"), number("447700900123"))
+    }
+}
+
 fn every_body() -> Vec<Body> {
     let modes = [BindMode::Transmitter, BindMode::Receiver, BindMode::Transceiver];
     let bind = Bind {
@@ -52,6 +62,8 @@ fn every_body() -> Vec<Body> {
         Body::SubmitSmResp { message_id: "5f2a".to_owned() },
         Body::DeliverSm(Box::new(text())),
         Body::DeliverSmResp,
+        Body::DataSm(Box::new(data())),
+        Body::DataSmResp,
         Body::EnquireLink,
         Body::EnquireLinkResp,
         Body::GenericNack,
@@ -185,10 +197,30 @@ fn overlong_strings_are_cut_between_characters() {
 }
 
 #[test]
+fn a_name_that_is_not_utf_8_is_read_as_latin_1() {
+    let message = ShortMessage { source: Address::name("Caf@"), ..text() };
+    let mut written = octets(&Pdu::request(1, Body::DeliverSm(Box::new(message)))).to_vec();
+    let at = written.iter().position(|octet| *octet == b'@').unwrap();
+    written[at] = 0xE9;
+    let Body::DeliverSm(read) = read(written.into()).unwrap().body else { panic!("no deliver_sm") };
+    assert_eq!(&*read.source.text, "Café");
+}
+
+#[test]
 fn a_truncated_pdu_is_reported_with_its_command_and_sequence_number() {
     let whole = octets(&Pdu::request(5, Body::DeliverSm(Box::new(text()))));
     let cut = whole.slice(..whole.len() - 3);
     assert_eq!(read(cut), Err(Malformed { command: CommandId::DELIVER_SM, sequence: 5 }));
+}
+
+#[test]
+fn every_command_of_the_standard_is_known_by_name() {
+    for (command, name) in CommandId::REQUESTS {
+        assert_eq!(format!("{command:?}"), name);
+        assert_eq!(format!("{:?}", command.answer()), format!("{name}_resp"));
+    }
+    assert_eq!(format!("{:?}", CommandId::GENERIC_NACK), "generic_nack");
+    assert_eq!(format!("{:?}", CommandId(0x7777)), "0x00007777");
 }
 
 #[test]

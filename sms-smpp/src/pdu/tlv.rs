@@ -33,10 +33,10 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// One TLV.
+/// One optional parameter of a PDU.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tlv {
-    /// Its tag.
+    /// What the value means. Tags 0x1400 to 0x3FFF are the SMSC's own (5.3.1).
     pub tag: Tag,
     /// Its octets; strings should end with a zero, but not all SMSCs send it.
     pub value: Bytes,
@@ -54,7 +54,7 @@ impl fmt::Debug for Tlv {
 pub struct Tlvs(Vec<Tlv>);
 
 impl Tlvs {
-    /// Adds a TLV.
+    /// Adds a TLV at the end.
     #[must_use]
     pub fn with(mut self, tag: Tag, value: impl Into<Bytes>) -> Self {
         self.0.push(Tlv { tag, value: value.into() });

@@ -33,7 +33,8 @@ fn body(body: &Body, is_ok: bool, octets: &mut BytesMut) {
         // A refusal has no body (4.4.2), although many SMSCs send one.
         Body::SubmitSmResp { message_id } if is_ok => string(message_id, 64, octets),
         // Its message id is unused and empty (4.6.2).
-        Body::DeliverSmResp => octets.put_u8(0),
+        Body::DeliverSmResp | Body::DataSmResp => octets.put_u8(0),
+        Body::DataSm(message) => data_message(message, octets),
         Body::SubmitSmResp { .. }
         | Body::Unbind
         | Body::UnbindResp
@@ -74,6 +75,16 @@ fn short_message(message: &ShortMessage, octets: &mut BytesMut) {
     let text = &message.short_message[..message.short_message.len().min(254)];
     octets.put_u8(u8::try_from(text.len()).unwrap_or_default());
     octets.put_slice(text);
+    tlvs(&message.tlvs, octets);
+}
+
+fn data_message(message: &ShortMessage, octets: &mut BytesMut) {
+    string(&message.service_type, 5, octets);
+    address(&message.source, octets);
+    address(&message.destination, octets);
+    octets.put_u8(message.esm_class);
+    octets.put_u8(message.registered_delivery);
+    octets.put_u8(message.data_coding);
     tlvs(&message.tlvs, octets);
 }
 

@@ -7,13 +7,14 @@ use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::message::Body;
 use sms_core::receipt::ReceiptStatus;
-use sms_core::receipt::report::{NetworkId, NetworkReport};
+use sms_core::receipt::report::{NetworkId, NetworkReport, Reported};
 use sms_core::route::RouteSink;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::inner::Inner;
 use crate::incoming::{Incoming, MessageFor};
+use crate::pdu::ShortMessage;
 use crate::report::Report;
 use crate::session::{Answer, Arrival};
 
@@ -43,18 +44,31 @@ pub(super) async fn take_in(
     }
 }
 
+/// The name under which a receipt is counted.
+fn what_came(status: ReceiptStatus, reported: &Reported) -> &'static str {
+    match (reported, status) {
+        (Reported::Early, _) => "receipt_early",
+        (_, ReceiptStatus::Delivered) => "receipt_delivered",
+        (_, ReceiptStatus::Undelivered(_)) => "receipt_undelivered",
+    }
+}
+
 impl Inner {
     async fn keep(&self, arrived: Vec<Arrival>, sink: &dyn RouteSink) {
-        let (mut reports, mut answers, mut messages) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut reports, mut waiting, mut messages) = (Vec::new(), Vec::new(), Vec::new());
         for Arrival { message, answer } in arrived {
             match Incoming::read(&message, self.settings.style.septets) {
-                Incoming::Receipt(report) => match self.network_report(&report) {
+                Incoming::Receipt(report) => match self.network_report(&report, &message) {
                     Some(report) => {
+                        waiting.push((report.status, answer));
                         reports.push(report);
-                        answers.push(answer);
                     }
                     None => answer.taken(),
                 },
+                Incoming::Notification => {
+                    self.count("notification");
+                    answer.taken();
+                }
                 Incoming::Text(text) => messages.push(self.keep_text(text, answer, sink)),
                 Incoming::Useless(useless) => {
                     self.count("invalid");
@@ -68,8 +82,12 @@ impl Inner {
             if reports.is_empty() {
                 return;
             }
-            for (result, answer) in sink.reports(reports).await.into_iter().zip(answers) {
-                self.answer(result, answer);
+            let recorded = sink.reports(reports).await;
+            for (result, (status, answer)) in recorded.into_iter().zip(waiting) {
+                if let Ok(reported) = &result {
+                    self.count(what_came(status, reported));
+                }
+                self.answer(result.map(|_| ()), answer);
             }
         };
         tokio::join!(record, join_all(messages));
@@ -77,32 +95,33 @@ impl Inner {
 
     /// The receipt as the core's report; `None` for an intermediate receipt, which says only that
     /// the message is still under way.
-    fn network_report(&self, report: &Report) -> Option<NetworkReport> {
+    fn network_report(&self, report: &Report, message: &ShortMessage) -> Option<NetworkReport> {
         let Some(status) = report.outcome() else {
             self.count("receipt_under_way");
             return None;
         };
-        self.count(match status {
-            ReceiptStatus::Delivered => "receipt_delivered",
-            ReceiptStatus::Undelivered(_) => "receipt_undelivered",
-        });
         let id = self.settings.ids.of_receipt(&report.id);
-        Some(NetworkReport { id: NetworkId::new(self.name.clone(), id), status })
+        let report = NetworkReport::new(NetworkId::new(self.name.clone(), id), status);
+        // A receipt comes from the recipient (4.6.1). Some networks repeat the addresses of the
+        // submit instead, and some hide the recipient's number.
+        let Some(source) = message.source.to_number() else { return Some(report) };
+        Some(report.between([Some(source), message.destination.to_number()].into_iter().flatten()))
     }
 
     async fn keep_text(&self, text: MessageFor, answer: Answer, sink: &dyn RouteSink) {
         // The semaphore is fair: messages enter the store in the order of arrival.
         let Ok(_place) = self.keeping.acquire().await else { return };
-        let MessageFor { from, to, words, place } = text;
-        let (body, route) = (Body::new(words), self.name.clone());
+        let MessageFor { from, to, text, place } = text;
+        let route = self.name.clone();
         let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));
         let result = if let Some((reference, place)) = place {
             self.count("segment");
             let received_at = self.clock.now();
-            let part = InboundSegment { from, to, reference, place, body, route, received_at };
+            let part = InboundSegment { from, to, reference, place, text, route, received_at };
             sink.inbound_segment(part).await
         } else {
             self.count("message");
+            let body = Body::new(text.decode());
             sink.inbound(InboundMessage { from, to, body, route }).await
         };
         self.answer(result, answer);

@@ -14,11 +14,12 @@ use sms_core::ids::MessageId;
 use sms_core::message::ErrorCode;
 use sms_core::receipt::report::NetworkId;
 use sms_core::route::{HandOver, OutboundMessage, Room};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::inner::Inner;
+use super::inner::{InHand, Inner};
 use super::patience::Patience;
 use crate::carrier::WindowPlace;
+use crate::leave::{Leave, Wait};
 use crate::pdu::status::Remedy;
 use crate::pdu::{ShortMessage, Status};
 use crate::session::{Heard, Submitted};
@@ -40,6 +41,8 @@ enum Stopped {
     NoConnection,
     /// It may have been sent.
     Unanswered,
+    /// Its message has to be looked at again.
+    Withheld,
 }
 
 /// Whether an outcome survives the end of the program.
@@ -53,7 +56,7 @@ enum Safety {
 
 /// The place of a message in the windows.
 enum Place {
-    /// It has none.
+    /// It has none yet, or has given it back.
     None,
     /// It holds this one until its outcome is recorded.
     Held(WindowPlace),
@@ -61,13 +64,24 @@ enum Place {
     Noted,
 }
 
+impl Place {
+    fn hears(&mut self, submitted: &Submitted) {
+        if let Self::Held(place) = self {
+            place.hears(submitted);
+        }
+    }
+}
+
 /// A message that is being submitted.
 struct UnderWay {
     message: MessageId,
     lane: Lane,
+    /// Until when the first segment may be submitted. The others follow it.
+    leave: Leave,
     segments: usize,
     /// The network's ids of the segments that were sent.
     ids: Vec<String>,
+    in_hand: InHand,
     /// Shared with the session, which reads the response.
     place: Arc<Mutex<Place>>,
 }
@@ -76,19 +90,44 @@ impl UnderWay {
     fn place(&self) -> MutexGuard<'_, Place> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// A segment is about to be written.
+    fn writes(&self) {
+        self.in_hand.writes();
+        if let Place::Held(place) = &mut *self.place() {
+            place.writes(self.segments);
+        }
+    }
+
+    /// A segment had this outcome.
+    fn hears(&self, submitted: &Submitted) {
+        self.place().hears(submitted);
+    }
+
+    /// It was turned away, and waits for a place once more.
+    fn waits_again(&self) {
+        *self.place() = Place::None;
+        self.in_hand.waits();
+    }
 }
 
 impl Inner {
     /// Submits one message. Returns the outcome, and the room that the message takes until that is
     /// safe.
-    pub(super) async fn carry(self: &Arc<Self>, text: &OutboundMessage) -> (HandOver, Room) {
+    pub(super) async fn carry(
+        self: &Arc<Self>,
+        text: &OutboundMessage,
+        in_hand: InHand,
+    ) -> (HandOver, Room) {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
         let mut under_way = UnderWay {
             message: text.message,
             lane: text.lane,
+            leave: Leave::while_fresh(&text.look),
             segments: parts.len(),
             ids: Vec::with_capacity(parts.len()),
+            in_hand,
             place: Arc::new(Mutex::new(Place::None)),
         };
         let result = self.carry_parts(parts, &mut under_way).await;
@@ -133,34 +172,41 @@ impl Inner {
         let is_first = under_way.ids.is_empty();
         let Patience { first_part, later_part } = self.patience;
         let patience = if is_first { first_part } else { later_part };
-        let (mut tries, mut until) = (0, None);
+        let leave = if is_first { under_way.leave.clone() } else { Leave::always() };
+        let wait = Wait { lane: under_way.lane, leave };
+        let mut tries = self.interrupted.take(message);
         loop {
-            tries += 1;
             if matches!(*under_way.place(), Place::None) {
-                let place = self.place(under_way.lane).await.ok_or(Stopped::NoConnection)?;
+                let place = self.place(&wait).await;
+                let place = place.inspect_err(|_| self.interrupted.keep(message, tries))?;
                 *under_way.place() = Place::Held(place);
             }
             let heard = self.heard(under_way);
-            let lane = under_way.lane;
-            let note = || self.note(message);
-            let submitted = self.carrier.submit(part.clone(), lane, note, heard).await;
+            let note = || {
+                under_way.writes();
+                self.note(message);
+            };
+            let submitted = self.carrier.submit(part.clone(), wait.clone(), note, heard).await;
+            under_way.hears(&submitted);
             let may_be_sent =
                 matches!(submitted, Submitted::Accepted { .. } | Submitted::Unanswered);
             if is_first && !may_be_sent {
-                *under_way.place() = Place::None;
+                under_way.waits_again();
             }
             let stopped = match submitted {
                 Submitted::Accepted { id } => return Ok(self.settings.ids.of_answer(&id)),
                 Submitted::Unanswered => return Err(Stopped::Unanswered),
                 Submitted::NotWritten => Stopped::NoConnection,
+                Submitted::Withheld => {
+                    self.interrupted.keep(message, tries);
+                    return Err(Stopped::Withheld);
+                }
                 Submitted::Refused(status) => match status.remedy() {
                     Remedy::None => return Err(Stopped::Refused(status)),
                     Remedy::SlowDown | Remedy::TryLater => Stopped::TurnedAway(status),
                 },
             };
-            let now = Instant::now();
-            let until = *until.get_or_insert(now + patience);
-            let is_over = tries >= AT_LEAST && now + AGAIN_AFTER > until;
+            let is_over = tries.failed(patience, AT_LEAST, AGAIN_AFTER);
             if is_over || *self.closing.borrow() {
                 return Err(stopped);
             }
@@ -182,7 +228,7 @@ impl Inner {
     /// With a journal, the outcome is noted as soon as the response to the last segment is read,
     /// and the place is free for the next message before the task of this one runs again.
     fn heard(self: &Arc<Self>, under_way: &UnderWay) -> Heard {
-        let UnderWay { message, lane: _, segments, ids, place } = under_way;
+        let UnderWay { message, segments, ids, place, .. } = under_way;
         if self.journal.get().is_none() || ids.len() + 1 < *segments {
             return Heard::nothing();
         }
@@ -195,7 +241,9 @@ impl Inner {
             };
             ids.push(inner.settings.ids.of_answer(id));
             if inner.note_answer(message, &inner.submitted(ids)) == Safety::Journalled {
-                *place.lock().unwrap_or_else(PoisonError::into_inner) = Place::Noted;
+                let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+                place.hears(submitted);
+                *place = Place::Noted;
             }
         })
     }
@@ -210,14 +258,15 @@ impl Inner {
         }
     }
 
-    /// Waits for a place; `None` when the route closes, because the outcomes that hold places may
-    /// not be recorded any more.
-    async fn place(&self, lane: Lane) -> Option<WindowPlace> {
+    /// Waits for a place, but no longer than the message may wait, or than the route is open: then
+    /// the outcomes that hold places may not be recorded any more.
+    async fn place(&self, Wait { lane, leave }: &Wait) -> Result<WindowPlace, Stopped> {
         let mut closing = self.closing.subscribe();
         tokio::select! {
             biased;
-            _ = closing.wait_for(|is_closing| *is_closing) => None,
-            place = self.carrier.place(lane) => Some(place),
+            _ = closing.wait_for(|is_closing| *is_closing) => Err(Stopped::NoConnection),
+            place = self.carrier.place(*lane) => Ok(place),
+            () = leave.ends() => Err(Stopped::Withheld),
         }
     }
 
@@ -232,6 +281,7 @@ impl Inner {
             Stopped::Unanswered => {
                 "the network did not answer; the message may have been sent".to_owned()
             }
+            Stopped::Withheld => return HandOver::GivenBack,
         };
         let in_part = left > 0;
         let detail = if in_part {

@@ -1,15 +1,17 @@
 //! An SMPP route under the whole core on the memory store, with a scripted SMSC over real sockets.
 
 mod journal;
+mod look;
+mod room;
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use sms_core::Sms;
 use sms_core::account::Mode;
-use sms_core::clock::SystemClock;
+use sms_core::clock::{SteadyClock, SystemClock};
 use sms_core::ids::MessageId;
 use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::InboundSegment;
@@ -18,7 +20,7 @@ use sms_core::page::PageRequest;
 use sms_core::phone::parse_any;
 use sms_core::random::SystemRandom;
 use sms_core::receipt::Receipt;
-use sms_core::receipt::report::NetworkReport;
+use sms_core::receipt::report::{NetworkReport, Reported};
 use sms_core::route::HandOver;
 use sms_core::sending::SendRequest;
 use sms_core::service::AccountHandle;
@@ -58,8 +60,13 @@ impl Stage {
     }
 
     async fn of(route: SmppRoute) -> Self {
+        Self::by(Arc::new(SteadyClock::start()), route).await
+    }
+
+    async fn by(clock: Arc<dyn Clock>, route: SmppRoute) -> Self {
         let route = Arc::new(route);
-        let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
+        let store = Arc::new(MemoryStore::new());
+        let sms = Sms::builder(store).clock(clock).route(route.clone()).build();
         let input = NewAccountInput::active("Bistro", 100);
         let account = sms.operator().account_create(input).await.unwrap();
         sms.operator().number_create(NumberInput::shared("07700 900001")).await.unwrap();
@@ -324,6 +331,15 @@ async fn inbound_messages_are_stored_before_they_are_acknowledged_and_segments_j
     }
     let received = stage.inbox().await.into_iter().find(|it| it.status == MessageStatus::Received);
     assert_eq!(received.unwrap().body.as_str(), "ola world");
+    let half = |number: u8, octets: &[u8]| {
+        let short_message = [&[5, 0, 3, 78, 2, number][..], octets].concat().into();
+        ShortMessage { data_coding: 8, short_message, ..part(number, "") }
+    };
+    for (sequence, message) in [(4, half(1, b"\xD8\x3D")), (5, half(2, b"\xDE\x31"))] {
+        peer.deliver(sequence, message);
+        assert_eq!(peer.answer_to(sequence).await, Status::OK);
+    }
+    assert!(stage.inbox().await.iter().any(|it| it.body.as_str() == "😱"), "cut in two");
 }
 
 /// A store that finishes one message per permit, and counts those in progress.
@@ -340,8 +356,8 @@ impl RouteSink for Slow {
         Ok(())
     }
 
-    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), sms_core::Error>> {
-        reports.iter().map(|_| Ok(())).collect()
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<Reported, sms_core::Error>> {
+        reports.iter().map(|_| Ok(Reported::Kept)).collect()
     }
 
     async fn inbound(&self, _text: InboundMessage) -> Result<(), sms_core::Error> {
@@ -393,7 +409,7 @@ async fn a_deliver_sm_of_no_use_is_acknowledged_and_changes_nothing() {
     let peer = Peer::start(&[]).await;
     let stage = Stage::bound_to(&peer).await;
     let mut named = between("07700 900123", "07700 900001");
-    named.source = Address::name("Bank");
+    named.source = Address::name("Ba\u{7}nk");
     let mut nothing = receipt("1", "DELIVRD");
     nothing.short_message = Bytes::from_static(b"\xff\x00 corrupt");
     for (sequence, message) in
@@ -435,18 +451,21 @@ async fn without_a_connection_messages_wait_and_the_route_is_down_after_the_fail
 
 #[tokio::test]
 async fn a_closing_route_finishes_what_is_under_way_and_releases_the_rest() {
-    let peer = Peer::start(&[]).await;
+    let peer = Peer::start(&[Say::Wait]).await;
     let stage =
         Stage::over(peer.settings().rate(20).unwrap().window(1).unwrap()).await.ready().await;
+    stage.route.inner.carrier.answers_at_once();
     for _ in 0..60 {
         stage.send("hello").await;
     }
     let sms = stage.sms.clone();
     let dispatching = tokio::spawn(async move { sms.dispatch_due(60).await.unwrap() });
-    until(|| peer.messages().len() >= 3).await;
-    stage.route.close().await;
+    until(|| peer.messages().len() == 1).await;
+    // It is closing before the network answers.
+    tokio::join!(stage.route.close(), async { peer.answer_next() });
     let done = dispatching.await.unwrap();
-    assert_eq!(done.sent, peer.messages().len(), "every accepted message is recorded as sent");
-    assert_eq!((done.sent + done.retried, done.retried > 0), (60, true));
+    // It claimed what it can submit in half a second.
+    assert_eq!((done.claimed, done.sent, done.retried), (10, 1, 9));
+    assert_eq!(peer.messages().len(), 1);
     assert_eq!(stage.route.connections().map(|it| (it.up, it.in_hand)), Some((0, 0)));
 }

@@ -1,23 +1,25 @@
-//! A `deliver_sm` from the SMSC, and the response to it.
+//! A `deliver_sm` or `data_sm` from the SMSC, and the response to it.
 
 use tokio::sync::mpsc;
 
-use crate::pdu::{ShortMessage, Status};
+use crate::pdu::{Body, Pdu, ShortMessage, Status};
 
-/// A `deliver_sm` from the SMSC, and the means to answer it.
+/// A `deliver_sm` or `data_sm` from the SMSC, and the means to answer it.
 #[derive(Debug)]
 pub struct Arrival {
-    /// A `deliver_sm`.
+    /// Its fields, with the text or the receipt.
     pub message: ShortMessage,
     /// Answers it. Dropping this unused asks the SMSC to send the message again later.
     pub answer: Answer,
 }
 
-/// Answers one `deliver_sm`.
+/// Answers one `deliver_sm` or `data_sm`.
 #[derive(Debug)]
 pub struct Answer {
     pub(super) sequence: u32,
-    pub(super) answers: mpsc::UnboundedSender<(u32, Status)>,
+    /// The response, but for its status.
+    pub(super) response: Body,
+    pub(super) answers: mpsc::UnboundedSender<Pdu>,
     pub(super) is_given: bool,
 }
 
@@ -35,7 +37,8 @@ impl Answer {
     fn give(&mut self, status: Status) {
         self.is_given = true;
         // This fails when the session has ended; the SMSC then sends it again.
-        let _ = self.answers.send((self.sequence, status));
+        let body = self.response.clone();
+        let _ = self.answers.send(Pdu { status, sequence: self.sequence, body });
     }
 }
 

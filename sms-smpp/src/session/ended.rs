@@ -3,13 +3,13 @@
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// This side unbound.
+    /// This side sent `unbind`, and the SMSC confirmed it.
     #[error("unbound")]
     ByUs,
-    /// The SMSC unbound.
+    /// The SMSC sent `unbind`.
     #[error("the SMSC unbound")]
     ByPeer,
-    /// The connection broke.
+    /// The connection broke or was closed without an `unbind`.
     #[error("the connection was lost")]
     Lost,
     /// An `enquire_link` or `unbind` got no response in time.

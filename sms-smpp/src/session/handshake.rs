@@ -16,7 +16,7 @@ pub enum BindFailed {
     /// The SMSC did not respond in time.
     #[error("the SMSC did not respond to the bind")]
     Silent,
-    /// The connection broke.
+    /// The connection broke before the response.
     #[error("the connection broke while binding")]
     Connection(#[from] std::io::Error),
     /// The first PDU was not a bind response, or was not SMPP.

@@ -21,7 +21,7 @@ use crate::pdu::{self, Body, CommandId, Pdu, ShortMessage, Status};
 const READ: usize = 16 * 1024;
 /// How many requests are accepted at a time.
 const TAKEN: usize = 64;
-/// A `deliver_sm` waits for room in the queue for one of so many parts of the patience.
+/// The patience, divided by this, is how long a `deliver_sm` waits for room in the queue.
 const ROOM: u32 = 3;
 /// How long to keep writing or reading once the session is over.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -42,8 +42,8 @@ pub(super) struct Keeper<S> {
     /// Whether the stream may still buffer what was written, as TLS does.
     is_unflushed: bool,
     arrivals: mpsc::Sender<Arrival>,
-    answers: mpsc::UnboundedSender<(u32, Status)>,
-    answered: mpsc::UnboundedReceiver<(u32, Status)>,
+    answers: mpsc::UnboundedSender<Pdu>,
+    answered: mpsc::UnboundedReceiver<Pdu>,
     /// How many `deliver_sm`s are not answered yet.
     held: usize,
     /// The `deliver_sm` that the queue has no room for. Nothing is read meanwhile, so that the SMSC
@@ -61,7 +61,7 @@ pub(super) struct Keeper<S> {
 /// How far the session has come towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Not ending.
+    /// Neither side has asked to end it.
     Open,
     /// Accepts no more messages, and waits for outstanding responses in both directions.
     Draining {
@@ -70,7 +70,7 @@ enum Stage {
         /// The sequence number of the SMSC's `unbind`, if the SMSC unbinds.
         asked_by_peer: Option<u32>,
     },
-    /// `unbind` was sent.
+    /// `unbind` was sent, and nothing else will be.
     Unbinding {
         /// When to stop waiting for `unbind_resp`.
         until: Instant,
@@ -82,7 +82,7 @@ async fn asked(unbinding: &mut watch::Receiver<bool>) {
     let _ = unbinding.wait_for(|asked| *asked).await;
 }
 
-/// Waits until the queue has room, or nobody takes from it any more.
+/// Waits until the queue has room, or its receiver is gone.
 async fn room(arrivals: &mpsc::Sender<Arrival>) {
     let _ = arrivals.reserve().await;
 }
@@ -174,7 +174,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             }
             let is_open = self.stage == Stage::Open;
             let is_reading = self.waiting.is_none();
-            let has_words = self.is_unflushed || !self.unwritten.is_empty();
+            let is_written = self.unwritten.is_empty();
+            let has_words = self.is_unflushed || !is_written;
             let alarm = self.alarm();
             self.unread.reserve(READ);
             tokio::select! {
@@ -197,15 +198,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
                         return Ended::Lost;
                     }
                 },
-                count = requests.recv_many(&mut taken, TAKEN), if is_open => {
+                // What the stream does not take yet may become too old to be written.
+                count = requests.recv_many(&mut taken, TAKEN), if is_open && is_written => {
                     if count == 0 {
                         self.begin_to_end(None);
                     }
                     self.submit(&mut taken);
                 }
-                Some((sequence, status)) = self.answered.recv() => {
+                Some(response) = self.answered.recv() => {
                     self.held = self.held.saturating_sub(1);
-                    self.write(&Pdu { status, sequence, body: Body::DeliverSmResp });
+                    self.write(&response);
                 }
                 () = asked(unbinding), if is_open => self.begin_to_end(None),
                 () = sleep_until(alarm) => {}
@@ -281,7 +283,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
 
     fn submit(&mut self, taken: &mut Vec<Request>) {
         let deadline = Instant::now() + self.settings.patience;
-        for Request { message, tell, heard, place } in taken.drain(..) {
+        for Request { message, tell, heard, leave, place } in taken.drain(..) {
+            if leave.is_over() {
+                let _ = tell.send(Submitted::Withheld);
+                continue;
+            }
             let sequence = self.window.number();
             let begins_at = self.written + self.unwritten.len() as u64;
             self.write(&Pdu::request(sequence, Body::SubmitSm(message)));
@@ -342,6 +348,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
                     // The header is readable, so the SMSC gets a response at once.
                     let body = match malformed.command {
                         CommandId::DELIVER_SM => Body::DeliverSmResp,
+                        CommandId::DATA_SM => Body::DataSmResp,
                         _ => Body::GenericNack,
                     };
                     tracing::warn!(command = ?malformed.command, "received a malformed PDU");
@@ -362,14 +369,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             Body::SubmitSmResp { .. } | Body::GenericNack => {
                 self.window.answer(sequence, Submitted::Refused(status));
             }
-            Body::DeliverSm(message) => self.arrived(sequence, *message),
+            Body::DeliverSm(message) => self.arrived(sequence, *message, Body::DeliverSmResp),
+            Body::DataSm(message) => self.arrived(sequence, *message, Body::DataSmResp),
             Body::EnquireLink => self.write(&Pdu::answer(sequence, Body::EnquireLinkResp)),
             // Responses to our requests may still follow it.
             Body::Unbind => self.begin_to_end(Some(sequence)),
             Body::UnbindResp => return Err(Ended::ByUs),
             // `heard_at` is already updated; there is nothing else to do.
-            Body::EnquireLinkResp | Body::DeliverSmResp | Body::BindResp(..) => {}
-            Body::Other(command) if command.is_answer() => {}
+            Body::EnquireLinkResp | Body::DeliverSmResp | Body::DataSmResp | Body::BindResp(..) => {
+            }
+            Body::Other(command) if command.is_answer() || command.wants_no_answer() => {}
             Body::Bind(..) | Body::SubmitSm(_) | Body::Other(_) => {
                 let refusal = Pdu::refusal(Status::INVALID_COMMAND, sequence, Body::GenericNack);
                 self.write(&refusal);
@@ -378,13 +387,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         Ok(())
     }
 
-    fn arrived(&mut self, sequence: u32, message: ShortMessage) {
+    fn arrived(&mut self, sequence: u32, message: ShortMessage, response: Body) {
         self.held += 1;
-        let answer = Answer { sequence, answers: self.answers.clone(), is_given: false };
+        let answers = self.answers.clone();
+        let answer = Answer { sequence, response, answers, is_given: false };
         self.enqueue(Arrival { message, answer });
     }
 
-    /// Queues a `deliver_sm`, or lets it wait for room. One that waited in vain is refused.
+    /// Queues a `deliver_sm`, or lets it wait for room. One that waits too long is refused.
     fn enqueue(&mut self, arrival: Arrival) {
         let now = Instant::now();
         match self.arrivals.try_send(arrival) {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::leave::Leave;
 use crate::pdu::{ShortMessage, Status};
 
 /// The outcome of one `submit_sm`.
@@ -19,6 +20,8 @@ pub enum Submitted {
     Refused(Status),
     /// It was not written, so it was not sent.
     NotWritten,
+    /// It was not written, because it [may not be submitted any more](Leave).
+    Withheld,
     /// It was written, at least in part, but got no response; it may have been sent.
     Unanswered,
 }
@@ -29,7 +32,7 @@ type Act = Box<dyn FnOnce(&Submitted) + Send>;
 pub struct Heard(Option<Act>);
 
 impl Heard {
-    /// Nothing.
+    /// Does nothing with the response.
     pub fn nothing() -> Self {
         Self(None)
     }
@@ -57,5 +60,6 @@ pub(super) struct Request {
     pub(super) message: Box<ShortMessage>,
     pub(super) tell: oneshot::Sender<Submitted>,
     pub(super) heard: Heard,
+    pub(super) leave: Leave,
     pub(super) place: OwnedSemaphorePermit,
 }

@@ -264,6 +264,69 @@ async fn enquire_link_is_sent_and_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_command_that_no_esme_serves_is_refused_or_ignored_as_the_standard_says() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    // 3.4, 5.1.2.1, and 5.0, 4.7.5: outbind and alert_notification have no response, and nothing
+    // responds to a response.
+    let ignored = [0x0B, 0x0102, 0x8000_0003, 0x8000_0007, 0x8000_0008, 0x8000_0021, 0x8000_0103];
+    let ignored = ignored.into_iter().chain([0x8000_0111, 0x8000_0112, 0x8000_0113, 0x8000_7777]);
+    // query_sm, replace_sm, cancel_sm, submit_multi, the broadcasts of 5.0, and others.
+    let refused = [0x03, 0x07, 0x08, 0x21, 0x0111, 0x0112, 0x0113, 0x7777];
+    for (place, command) in (100..).zip(ignored) {
+        peer.say(Pdu::request(place, Body::Other(pdu::CommandId(command)))).await;
+    }
+    for (place, command) in (200..).zip(refused) {
+        peer.say(Pdu::request(place, Body::Other(pdu::CommandId(command)))).await;
+        let refusal = Pdu::refusal(Status::INVALID_COMMAND, place, Body::GenericNack);
+        assert_eq!(peer.read().await.unwrap(), refusal, "{command:#x}");
+    }
+    assert!(session.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_request_of_the_standard_gets_the_response_that_it_gives() {
+    for (command, name) in pdu::CommandId::REQUESTS {
+        let (_session, mut arrivals, mut peer) = bound(1).await;
+        let body = |command| pdu::Body::Other(command);
+        let refusal = Some((Status::INVALID_COMMAND, "generic_nack".to_owned()));
+        let (request, expected) = match name {
+            "deliver_sm" => (
+                Body::DeliverSm(Box::new(message("x"))),
+                Some((Status::OK, format!("{name}_resp"))),
+            ),
+            "data_sm" => {
+                (Body::DataSm(Box::new(message("x"))), Some((Status::OK, format!("{name}_resp"))))
+            }
+            "enquire_link" | "unbind" => {
+                (body(command), Some((Status::OK, format!("{name}_resp"))))
+            }
+            "outbind" | "alert_notification" => (body(command), None),
+            "submit_sm" => (Body::SubmitSm(Box::new(message("x"))), refusal),
+            "bind_receiver" | "bind_transmitter" | "bind_transceiver" => {
+                // They have fields, without which they are refused as malformed.
+                let malformed = (Status::INVALID_LENGTH, "generic_nack".to_owned());
+                (body(command), Some(malformed))
+            }
+            _ => (body(command), refusal),
+        };
+        peer.say(Pdu::request(77, request)).await;
+        if let Ok(arrival) = tokio::time::timeout(Duration::from_secs(1), arrivals.recv()).await
+            && let Some(arrival) = arrival
+        {
+            arrival.answer.taken();
+        }
+        let Some((status, response)) = expected else {
+            peer.say(Pdu::request(78, Body::EnquireLink)).await;
+            assert_eq!(peer.read().await.unwrap().sequence, 78, "{name} has no response");
+            continue;
+        };
+        let heard = peer.read().await.unwrap();
+        let shown = format!("{:?}", heard.body.command());
+        assert_eq!((heard.sequence, heard.status, shown), (77, status, response), "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_malformed_pdu_is_refused_and_the_next_one_is_parsed() {
     let (_session, mut arrivals, mut peer) = bound(1).await;
     let mut octets = BytesMut::new();

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Peer {
     /// Its host name or IP address.
     pub host: String,
-    /// Its port.
+    /// Its port; by default 2775, or 3550 with TLS.
     pub port: u16,
     /// Whether the connection uses TLS.
     pub transport: Transport,
@@ -16,7 +16,7 @@ pub struct Peer {
 /// Whether a connection uses TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// It does not.
+    /// It does not: passwords and messages are sent in plain text.
     Plain,
     /// It does. The certificate and its name are verified.
     Tls,

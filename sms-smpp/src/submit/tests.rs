@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use sms_core::text::measure;
 
 use super::*;
-use crate::coding::decode;
+use crate::coding;
 use crate::joining::{Place, user_data};
 use crate::samples;
 
@@ -26,7 +26,7 @@ fn received(parts: &[ShortMessage], septets: Septets) -> String {
     for part in parts {
         let data = user_data(part);
         let coding = Coding::of(part.data_coding);
-        let text = decode(&data.words, coding, septets, data.header).unwrap();
+        let text = coding::text(&data.words, coding, septets, data.header).unwrap().decode();
         words.push((data.place.map_or(1, |place| place.number), text));
     }
     words.sort();
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn packed_septets_arrive_unchanged_too(body in "[ -?A-~£€\n]{1,500}") {
+    fn packed_septets_arrive_unchanged_too(body in "[ -~£€\n]{1,500}") {
         let packed = Style { septets: Septets::Packed, long_messages: LongMessages::Udh8 };
         prop_assert_eq!(received(&made(&body, packed), Septets::Packed), body);
     }

@@ -16,7 +16,7 @@ use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::InboundSegment;
 use sms_core::message::ErrorCode;
 use sms_core::random::{Random, SystemRandom};
-use sms_core::receipt::report::{NetworkId, NetworkReport};
+use sms_core::receipt::report::{NetworkId, NetworkReport, Reported};
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::{HandOver, OutboundMessage, Route, RouteName, RouteSink};
 use sms_smpp::pdu::Bind;
@@ -52,10 +52,10 @@ impl RouteSink for Kept {
         Ok(())
     }
 
-    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), sms_core::Error>> {
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<Reported, sms_core::Error>> {
         let keep = |report| {
             self.0.send(Came::Report(report)).unwrap();
-            Ok(())
+            Ok(Reported::Kept)
         };
         reports.into_iter().map(keep).collect()
     }
@@ -223,10 +223,7 @@ async fn receipts_come_back_under_the_ids_that_were_given() {
         let given = way.ids("x").await;
         let report = way.report().await;
         println!("{form}: given {given:?}, reported {report:?}");
-        assert_eq!(
-            report,
-            NetworkReport { id: given[0].clone(), status: ReceiptStatus::Delivered }
-        );
+        assert_eq!((&report.id, report.status), (&given[0], ReceiptStatus::Delivered));
     }
     way.smsc.answers(json!({ "after": "text" })).await;
     let mut given = way.ids(&"long ".repeat(300)).await;
@@ -294,7 +291,7 @@ async fn inbound_messages_pass_in_every_alphabet_and_in_segments() {
         while words.len() < 2 {
             match way.next().await {
                 Came::Text(text) => words.push_str(text.body.as_str()),
-                Came::Part(part) => words.push_str(part.body.as_str()),
+                Came::Part(part) => words.push_str(&part.text.decode()),
                 Came::Report(report) => panic!("{report:?}"),
             }
             println!("so far {words:?}");

@@ -360,7 +360,7 @@ async fn inbound_messages_arrive_in_every_alphabet_and_in_segments() {
         assert_eq!((text.from.to_string(), text.to.to_string()), {
             ("+447700900123".to_owned(), "+447700900001".to_owned())
         });
-        assert_eq!(text.words, words);
+        assert_eq!(text.text.decode(), words);
         let place = place.map(|(reference, total, number)| Place { reference, total, number });
         assert_eq!(text.place, place);
         assert_eq!(smsc.next("answered").await["status"], 0);

@@ -9,7 +9,7 @@ use sms_core::ids::MessageId;
 use sms_core::message::Body;
 use sms_core::phone::parse_any;
 use sms_core::random::{Random, SystemRandom};
-use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::route::{Look, OutboundMessage, RouteName};
 use sms_core::text::measure;
 use sms_test_smsc::Smsc;
 
@@ -30,6 +30,7 @@ pub(crate) fn text(body: &str) -> OutboundMessage {
         lane: sms_core::dispatch::Lane::Normal,
         attempt: 0,
         expires_at: SystemClock.now().plus(Duration::from_hours(24)),
+        look: Look::at(SystemClock.now()),
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::row::lock;
 use crate::PgStore;
-use crate::address_book::{NamedContacts, contacts, select_named_contacts};
+use crate::address_book::{NamedContacts, contact_columns, contacts, select_named_contacts};
 use crate::conversation;
 use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
@@ -195,7 +195,9 @@ async fn pages(
 ) -> Result<LaunchPlan, Refused> {
     let declare = concat!(
         "DECLARE members NO SCROLL CURSOR FOR
-         SELECT c.* FROM contact_list_member m CROSS JOIN LATERAL (",
+         SELECT ",
+        contact_columns!(),
+        ", c.opted_out FROM contact_list_member m CROSS JOIN LATERAL (",
         select_named_contacts!("$3", "$4", "$5", "$6"),
         "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c
          WHERE m.account_id = $1 AND m.list_id = $2

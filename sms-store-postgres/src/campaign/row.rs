@@ -14,7 +14,12 @@ use crate::row::{Read, uuid};
 /// statement, so that each difference counts once, whether it has been folded or not.
 macro_rules! select_campaigns {
     () => {
-        "SELECT c.*, d.scheduled AS more_scheduled, d.queued AS more_queued,
+        "SELECT c.account_id, c.id, c.name, c.body, c.list_id, c.sender, c.append_opt_out,
+             c.track_links, c.ignore_quiet_hours, c.created_at, c.updated_at, c.launched_at,
+             c.scheduled_at, c.cancelled_at, c.batch_id, c.recipients, c.rejected, c.credits,
+             c.scheduled, c.queued, c.sending, c.sent, c.delivered, c.undelivered, c.failed,
+             c.cancelled, c.links, c.clicks, c.unique_clicked,
+             d.scheduled AS more_scheduled, d.queued AS more_queued,
              d.sending AS more_sending, d.sent AS more_sent, d.delivered AS more_delivered,
              d.undelivered AS more_undelivered, d.failed AS more_failed,
              d.cancelled AS more_cancelled,

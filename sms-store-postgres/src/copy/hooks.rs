@@ -11,8 +11,8 @@ use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 
 use crate::error::{PgError, PgResult};
-use crate::message::timeline::{Lines, Told, stored};
 use crate::row::time;
+use crate::timeline::{Lines, Told, stored};
 
 /// What is inserted beside a column: its name and type.
 pub(super) fn extra(table: &Table, column: Column) -> Option<(&'static str, &'static str)> {

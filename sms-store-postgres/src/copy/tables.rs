@@ -38,7 +38,7 @@ const fn kept(name: &'static str, key: Key) -> Kept {
 const BY_ID: Key = &[("id", "uuid")];
 const BY_ACCOUNT: Key = &[("account_id", "uuid"), ("id", "uuid")];
 
-pub(super) const TABLES: [Kept; 30] = [
+pub(super) const TABLES: [Kept; 31] = [
     Kept {
         renamed: &[("track_links", "track_links_default")],
         own: &["has_conversations", "version"],
@@ -62,6 +62,7 @@ pub(super) const TABLES: [Kept; 30] = [
                 out: "CASE WHEN t.answer IS NULL THEN t.rejected END",
                 into: &[("rejected", "COALESCE(r.rejected, '[]')::jsonb")],
             },
+            Made { column: "gaps", out: "t.gaps", into: &[("gaps", "r.gaps::jsonb")] },
             Made {
                 column: "credits",
                 out: "CASE WHEN t.answer IS NULL THEN t.credits END",
@@ -164,6 +165,10 @@ pub(super) const TABLES: [Kept; 30] = [
         renamed: &[("list_id", "add_to_list_id"), ("listening", "enabled")],
         ..kept("keyword", BY_ACCOUNT)
     },
+    Kept {
+        renamed: &[("keyword", "keyword_id")],
+        ..kept("reply_count", &[("account_id", "uuid"), ("keyword_id", "uuid")])
+    },
     kept("sender_name", BY_ACCOUNT),
     kept("number", BY_ID),
     Kept {
@@ -174,9 +179,10 @@ pub(super) const TABLES: [Kept; 30] = [
     Kept {
         made: &[Made {
             column: "parts",
-            out: "(SELECT COALESCE(json_agg(json_build_array(u.number, u.body)
-                       ORDER BY u.place), '[]')
-                   FROM unnest(t.numbers, t.bodies) WITH ORDINALITY AS u(number, body, place))",
+            out: "(SELECT COALESCE(json_agg(json_build_array(u.number, u.alphabet,
+                       encode(u.octets, 'hex')) ORDER BY u.place), '[]')
+                   FROM unnest(t.numbers, t.alphabets, t.octets)
+                       WITH ORDINALITY AS u(number, alphabet, octets, place))",
             into: &[
                 (
                     "numbers",
@@ -184,8 +190,13 @@ pub(super) const TABLES: [Kept; 30] = [
                                WITH ORDINALITY AS u(part, place) ORDER BY u.place)",
                 ),
                 (
-                    "bodies",
+                    "alphabets",
                     "ARRAY(SELECT u.part->>1 FROM json_array_elements(r.parts::json)
+                               WITH ORDINALITY AS u(part, place) ORDER BY u.place)",
+                ),
+                (
+                    "octets",
+                    "ARRAY(SELECT decode(u.part->>2, 'hex') FROM json_array_elements(r.parts::json)
                                WITH ORDINALITY AS u(part, place) ORDER BY u.place)",
                 ),
             ],
@@ -197,6 +208,7 @@ pub(super) const TABLES: [Kept; 30] = [
                 ("from_number", "bigint"),
                 ("reference", "integer"),
                 ("total", "smallint"),
+                ("nth", "integer"),
             ],
         )
     },

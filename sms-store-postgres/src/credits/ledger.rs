@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::error::{PgError, PgResult};
 use crate::row::{Read, amount, time, uuid};
 use crate::rows_query::rows_query;
+use crate::statistics::counted;
 
 /// Locks accounts in id order, and reads the balance and the newest ledger seq of each.
 pub(crate) async fn lock_balances(
@@ -58,23 +59,15 @@ pub(crate) async fn book(
         "WITH entries AS (INSERT INTO ledger_entry " insert((account, seq, entry, cause) in &rows) {
             account_id: uuid = uuid(*account),
             seq: bigint = *seq,
-            id: uuid = uuid(entry.id),
-            kind: text = entry.cause.kind().as_str(),
-            amount: bigint = entry.amount.get(),
+            ..ledger_entry!(entry, cause),
             balance_after: bigint = amount(entry.balance_after),
-            batch_id: uuid = cause.batch,
             message_id: uuid = cause.message,
-            campaign_id: uuid = cause.campaign,
             number_id: uuid = cause.number,
             note: text = entry.note.as_deref(),
-            created_at: timestamptz = time(entry.created_at),
             rent_due_at: timestamptz = cause.rent_due,
          } "),
          counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
-            account_id: uuid = uuid(count.account),
-            at: timestamptz = time(count.at),
-            counted: text = count.counted.as_str(),
-            amount: bigint = count.amount,
+            ..counted!(count),
          } ")
          UPDATE account a SET balance = new.balance, ledger_seq = new.seq
          FROM " rows((account, balance, seq) in &accounts) as new {
@@ -88,18 +81,33 @@ pub(crate) async fn book(
     Ok(())
 }
 
+/// The columns of an entry and its cause that sends have too, in an `INSERT INTO ledger_entry`.
+macro_rules! ledger_entry {
+    (($entry:expr, $cause:expr) $($query:tt)+) => {
+        $crate::rows_query::rows_query!(@spread {
+            id: uuid = $crate::row::uuid($entry.id),
+            kind: text = $entry.cause.kind().as_str(),
+            amount: bigint = $entry.amount.get(),
+            batch_id: uuid = $cause.batch,
+            campaign_id: uuid = $cause.campaign,
+            created_at: timestamptz = $crate::row::time($entry.created_at),
+        } $($query)+)
+    };
+}
+pub(crate) use ledger_entry;
+
 /// A cause as columns.
 #[derive(Default)]
-struct Causes {
-    batch: Option<Uuid>,
+pub(crate) struct Causes {
+    pub(crate) batch: Option<Uuid>,
     message: Option<Uuid>,
-    campaign: Option<Uuid>,
+    pub(crate) campaign: Option<Uuid>,
     number: Option<Uuid>,
     rent_due: Option<DateTime<Utc>>,
 }
 
 impl Causes {
-    fn of(cause: Cause) -> Self {
+    pub(crate) fn of(cause: Cause) -> Self {
         match cause {
             Cause::Send { batch, campaign } => {
                 Self { batch: Some(uuid(batch)), campaign: campaign.map(uuid), ..Self::default() }
@@ -117,6 +125,15 @@ impl Causes {
         }
     }
 }
+
+/// The columns of an entry, and its seq.
+macro_rules! entry_columns {
+    () => {
+        "seq, id, kind, amount, balance_after, batch_id, message_id, campaign_id, number_id, \
+         rent_due_at, note, created_at"
+    };
+}
+pub(super) use entry_columns;
 
 pub(super) fn entry(row: &PgRow) -> PgResult<Entry> {
     row.in_table("ledger_entry", || {

@@ -177,7 +177,7 @@ const IN_TURNS: &str = concat!(
                    SELECT * FROM queue q
                    WHERE q.route = part.route AND q.lane = part.lane
                        AND q.account_id = part.account_id AND q.claimable_at <= $1
-                   ORDER BY q.claimable_at
+                   ORDER BY q.claimable_at, q.message_id
                    -- Its part of the limit, rounded up.
                    LIMIT ($2 * part.share + part.shares - 1) / part.shares
                    FOR UPDATE SKIP LOCKED) q) own)",

@@ -56,7 +56,7 @@ pub(super) async fn record(
 /// has webhook endpoints.
 fn known(store: &PgStore, taken: &Taken<'_>) -> Option<Found> {
     let known = taken.iter().map(|(_, plan)| {
-        let HeldMessage { message, entry } = plan.held.as_deref()?;
+        let HeldMessage { message, entry, .. } = plan.held.as_deref()?;
         let is_silent = store.caches.listening.get(&message.account).is_err();
         is_silent.then(|| (message.id, (message.clone(), *entry)))
     });
@@ -84,8 +84,9 @@ async fn write(
         }
     }
     let (writes, recorded) = outcomes.finish();
-    let OutcomeWrites { queue, follow_ups, parts, changes } = writes;
-    let is_plain = queue.is_empty() && follow_ups.is_empty() && guarded::is_plain(&changes);
+    let OutcomeWrites { queue, follow_ups, parts, beside, changes } = writes;
+    let is_plain = queue.is_empty() && follow_ups.is_empty() && beside.is_empty();
+    let is_plain = is_plain && guarded::is_plain(&changes);
     if places.is_empty() || !is_plain {
         return Ok(BTreeMap::new());
     }

@@ -14,7 +14,7 @@ use sms_core::event::log::{
 };
 use sms_core::event::position::Position;
 use sms_core::event::row::{ROW_EVENTS, ROW_MILLIS};
-use sms_core::event::store::EventStore;
+use sms_core::event::store::ReadsEvents;
 use sms_core::ids::{AccountId, EventId, MessageId};
 use sms_core::message::Message;
 use sms_core::store::StoreError;
@@ -36,7 +36,7 @@ const LOOKS: u32 = 200;
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 #[async_trait]
-impl EventStore for PgStore {
+impl ReadsEvents for PgStore {
     async fn event_list(
         &self,
         account: AccountId,
@@ -79,8 +79,14 @@ impl EventStore for PgStore {
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         rows.iter().map(|row| row.id("account_id")).collect::<PgResult<_>>().context(doing)
     }
+}
 
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+impl PgStore {
+    pub(crate) async fn events_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let doing = "removing old events";
         let delete = sqlx::query(
             "DELETE FROM event WHERE ctid = ANY(ARRAY(

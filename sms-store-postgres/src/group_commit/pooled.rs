@@ -1,5 +1,7 @@
 //! Commands that share commits on connections of the pool.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use sms_core::store::StoreError;
 use sqlx::PgPool;
@@ -14,13 +16,21 @@ const MOST_PLANS: usize = 500;
 
 /// A command that takes plans and can settle several in one transaction.
 #[async_trait]
-pub(crate) trait Shared: 'static {
+pub(crate) trait Shared: Send + 'static {
     /// What a caller asks for.
     type Plan: Clone + Send + Sync + 'static;
     /// The answer to one plan.
     type Answer: Send + 'static;
     /// What the command does, for errors.
     const DOING: &'static str;
+
+    /// Settles what needs no transaction of several statements: see [`Committer::settle_at_once`].
+    async fn settle_at_once(
+        _pool: &PgPool,
+        _plans: &[Self::Plan],
+    ) -> Result<BTreeMap<usize, Self::Answer>, StoreError> {
+        Ok(BTreeMap::new())
+    }
 
     /// Settles plans in order, in one transaction, and returns the answers in the same order.
     async fn commit(pool: &PgPool, plans: Vec<Self::Plan>)
@@ -33,9 +43,15 @@ pub(crate) struct Pooled<S> {
     command: std::marker::PhantomData<fn() -> S>,
 }
 
+impl<S> Pooled<S> {
+    pub(super) fn new(pool: PgPool) -> Self {
+        Self { pool, command: std::marker::PhantomData }
+    }
+}
+
 /// Starts the tasks that commit a shared command.
 pub(crate) fn start<S: Shared>(pool: &PgPool) -> Lane<Pooled<S>> {
-    let committer = || Pooled { pool: pool.clone(), command: std::marker::PhantomData };
+    let committer = || Pooled::new(pool.clone());
     Lane::start(pool, std::iter::repeat_with(committer).take(COMMITTERS))
 }
 
@@ -57,6 +73,13 @@ impl<S: Shared> Committer for Pooled<S> {
 
     fn weight(_: &S::Plan) -> usize {
         1
+    }
+
+    async fn settle_at_once(
+        &mut self,
+        plans: &[S::Plan],
+    ) -> Result<BTreeMap<usize, S::Answer>, StoreError> {
+        S::settle_at_once(&self.pool, plans).await
     }
 
     async fn commit(

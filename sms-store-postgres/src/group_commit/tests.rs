@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
+use super::pooled::{Pooled, Shared};
 use super::*;
 use crate::error::PgError;
 
@@ -103,27 +104,120 @@ fn answers<E>(answers: Vec<Result<u32, E>>) -> Vec<Option<u32>> {
     answers.into_iter().map(Result::ok).collect()
 }
 
+/// What becomes of plans that a call each brings: the committed ones, with `None` for each that
+/// failed.
+async fn committed<C>(committer: &mut C, plans: Vec<u32>) -> Vec<Option<u32>>
+where
+    C: Committer<Plan = u32, Answer = u32>,
+{
+    let mut callers = Callers::<u32>::default();
+    let (mut placed, mut answers) = (Vec::new(), Vec::new());
+    for plan in plans {
+        let (answer, answered) = oneshot::channel();
+        placed.extend(callers.add(answer, vec![plan]));
+        answers.push(answered);
+    }
+    commit(committer, placed, &mut callers, None).await;
+    let answer = |mut answer: oneshot::Receiver<Answers<C>>| answer.try_recv().unwrap();
+    answers.into_iter().map(|one| answer(one).pop().unwrap().ok()).collect()
+}
+
 #[tokio::test]
 async fn a_failed_batch_is_halved_until_only_the_bad_plan_fails() {
     let mut committer = Failing(Numbers { bad: [6].into(), ..numbers() });
     let plans: Vec<u32> = (0..8).collect();
-    let answered = commit(&mut committer, plans, None).await;
+    let answered = committed(&mut committer, plans).await;
     let expected = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None, Some(7)];
-    assert_eq!(answers(answered), expected);
+    assert_eq!(answered, expected);
     let parts: Vec<Vec<u32>> = committer.0.attempts.into_iter().map(|(plans, _)| plans).collect();
     let halves: [&[u32]; 7] =
         [&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 2, 3], &[4, 5, 6, 7], &[4, 5], &[6, 7], &[6], &[7]];
     assert_eq!(parts, halves);
 }
 
+/// Settles even numbers at once, and fails with all others.
+struct Evens;
+
+#[async_trait]
+impl Committer for Evens {
+    type Plan = u32;
+    type Outcome = u32;
+    type Answer = u32;
+    const DOING: &'static str = "counting";
+    const LIMITS: Limits = Failing::LIMITS;
+
+    fn weight(_: &u32) -> usize {
+        1
+    }
+
+    async fn settle_at_once(&mut self, plans: &[u32]) -> Result<BTreeMap<usize, u32>, StoreError> {
+        let all = plans.iter().copied().enumerate();
+        Ok(all.filter(|(_, plan)| plan.is_multiple_of(2)).collect())
+    }
+
+    async fn commit(
+        &mut self,
+        plans: &[u32],
+        _: Attempt,
+        _: &mut Option<Turn<Self>>,
+    ) -> Result<Vec<u32>, StoreError> {
+        assert!(plans.iter().all(|plan| !plan.is_multiple_of(2)), "{plans:?} are settled");
+        Err(PgError::ReadOnly.during("counting"))
+    }
+
+    fn answer(_: u32, outcome: u32) -> u32 {
+        outcome
+    }
+
+    async fn is_reachable(&mut self) -> bool {
+        false
+    }
+
+    async fn rest(&mut self) {}
+}
+
+#[tokio::test]
+async fn what_is_settled_at_once_is_answered_whatever_becomes_of_the_others() {
+    let expected = [None, Some(2), Some(4), None];
+    assert_eq!(committed(&mut Evens, vec![1, 2, 4, 5]).await, expected);
+    assert_eq!(committed(&mut Evens, vec![6, 8]).await, [Some(6), Some(8)]);
+}
+
+/// Evens as a command on connections of the pool, whose others meet conflicts for ever.
+struct SharedEvens;
+
+#[async_trait]
+impl Shared for SharedEvens {
+    type Plan = u32;
+    type Answer = u32;
+    const DOING: &'static str = "counting";
+
+    async fn settle_at_once(_: &PgPool, plans: &[u32]) -> Result<BTreeMap<usize, u32>, StoreError> {
+        Evens.settle_at_once(plans).await
+    }
+
+    async fn commit(_: &PgPool, plans: Vec<u32>) -> Result<Vec<u32>, StoreError> {
+        assert!(plans.iter().all(|plan| !plan.is_multiple_of(2)), "{plans:?} are settled");
+        Err(PgError::Overtaken.during("counting"))
+    }
+}
+
+#[tokio::test]
+async fn what_a_shared_command_settles_at_once_does_not_run_again_after_a_conflict() {
+    let pool = PgPoolOptions::new().connect_lazy_with(PgConnectOptions::new());
+    let mut committer = Pooled::<SharedEvens>::new(pool);
+    let expected = [None, Some(2), Some(4), None];
+    assert_eq!(committed(&mut committer, vec![1, 2, 4, 5]).await, expected);
+}
+
 #[tokio::test]
 async fn plans_that_conflict_with_others_are_retried_before_they_are_split() {
     let passing = vec![Fails::Overtaken, Fails::Overtaken];
     let mut committer = Failing(Numbers { passing, ..numbers() });
-    assert_eq!(answers(commit(&mut committer, vec![1, 2], None).await), [Some(1), Some(2)]);
+    assert_eq!(committed(&mut committer, vec![1, 2]).await, [Some(1), Some(2)]);
     assert_eq!(committer.0.attempts.len(), 3);
     let mut committer = Repeating(Numbers { passing: vec![Fails::Overtaken], ..numbers() });
-    assert_eq!(answers(commit(&mut committer, vec![1, 2], None).await), [Some(1), Some(2)]);
+    assert_eq!(committed(&mut committer, vec![1, 2]).await, [Some(1), Some(2)]);
     let parts = [(vec![1, 2], true), (vec![1], false), (vec![2], false)];
     assert_eq!(committer.0.attempts, parts);
 }
@@ -132,15 +226,15 @@ async fn plans_that_conflict_with_others_are_retried_before_they_are_split() {
 async fn after_a_lost_answer_the_rest_fails_unless_repeats_are_recognised() {
     let lost = || Numbers { passing: vec![Fails::Lost], ..numbers() };
     let mut failing = Failing(lost());
-    assert_eq!(answers(commit(&mut failing, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(committed(&mut failing, vec![1, 2, 3]).await, [None; 3]);
     assert_eq!(failing.0.attempts.len(), 1);
     let mut repeating = Repeating(lost());
     let expected = [Some(1), Some(2), Some(3)];
-    assert_eq!(answers(commit(&mut repeating, vec![1, 2, 3], None).await), expected);
+    assert_eq!(committed(&mut repeating, vec![1, 2, 3]).await, expected);
     let attempts = [(vec![1, 2, 3], true), (vec![1], false), (vec![2], false), (vec![3], false)];
     assert_eq!(repeating.0.attempts, attempts);
     let mut away = Repeating(Numbers { is_reachable: false, ..lost() });
-    assert_eq!(answers(commit(&mut away, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(committed(&mut away, vec![1, 2, 3]).await, [None; 3]);
     assert_eq!(away.0.attempts.len(), 1);
 }
 
@@ -148,15 +242,15 @@ async fn after_a_lost_answer_the_rest_fails_unless_repeats_are_recognised() {
 async fn when_the_database_takes_no_writes_all_plans_fail_at_once() {
     let read_only = || Numbers { passing: vec![Fails::ReadOnly], ..numbers() };
     let mut failing = Failing(read_only());
-    assert_eq!(answers(commit(&mut failing, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(committed(&mut failing, vec![1, 2, 3]).await, [None; 3]);
     assert_eq!(failing.0.attempts.len(), 1);
     let mut repeating = Repeating(read_only());
-    assert_eq!(answers(commit(&mut repeating, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(committed(&mut repeating, vec![1, 2, 3]).await, [None; 3]);
     assert_eq!(repeating.0.attempts.len(), 1);
     // It becomes read-only while plans are tried alone.
     let passing = vec![Fails::ReadOnly, Fails::Lost];
     let mut later = Repeating(Numbers { passing, ..numbers() });
-    assert_eq!(answers(commit(&mut later, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(committed(&mut later, vec![1, 2, 3]).await, [None; 3]);
     assert_eq!(later.0.attempts.len(), 2);
 }
 
@@ -165,11 +259,11 @@ async fn a_single_plan_is_retried_after_a_lost_answer_if_repeats_are_recognised(
     let lost = |times| Numbers { passing: vec![Fails::Lost; times], ..numbers() };
     for (times, expected) in [(2, Some(1)), (3, None)] {
         let mut repeating = Repeating(lost(times));
-        assert_eq!(answers(commit(&mut repeating, vec![1], None).await), [expected]);
+        assert_eq!(committed(&mut repeating, vec![1]).await, [expected]);
         assert_eq!(repeating.0.attempts.len(), 3);
     }
     let mut failing = Failing(lost(1));
-    assert_eq!(answers(commit(&mut failing, vec![1], None).await), [None]);
+    assert_eq!(committed(&mut failing, vec![1]).await, [None]);
 }
 
 type Queue = (mpsc::UnboundedSender<Call<Failing>>, Arc<Mutex<Waiting<Failing>>>);

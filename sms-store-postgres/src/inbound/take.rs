@@ -1,6 +1,7 @@
 //! Accepts an inbound message: finds its account, settles it, and writes its effects.
 
 use sms_core::account::Mode;
+use sms_core::credits::Credits;
 use sms_core::ids::AccountId;
 use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
@@ -20,7 +21,7 @@ use crate::new_message::insert_received;
 use crate::number::released;
 use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
-use crate::{address_book, conversation, event, keyword, opt_out, statistics};
+use crate::{address_book, conversation, event, keyword, opt_out, reply_count, statistics};
 
 /// Accepts an inbound message for the account it belongs to, or stores it as unrouted.
 pub(crate) async fn take(
@@ -52,7 +53,7 @@ async fn routing_facts(
     let last =
         sqlx::query("SELECT account_id, at FROM last_contacted WHERE number = $1 AND person = $2")
             .bind(digits(plan.text.to))
-            .bind(digits(plan.text.from))
+            .bind(digits(plan.text.from.number()))
             .fetch_optional(&mut *connection)
             .await?;
     let last_contacted = last.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.at("at")?)));
@@ -76,10 +77,11 @@ async fn take_in(
     account: AccountId,
     mode: Mode,
 ) -> PgResult<TakenIn> {
-    let from = plan.text.from;
+    let from = plan.text.from.number();
     let listening = listening(connection, plan, account).await?;
     // With the account locked, no opt-out comes between a send's facts and its commit.
-    lock_balances(connection, [account]).await?;
+    let balances = lock_balances(connection, [account]).await?;
+    let balance = balances.get(&account).map_or(Credits::ZERO, |(balance, _)| *balance);
     let opted_out = sqlx::query("SELECT 1 FROM opt_out WHERE account_id = $1 AND phone = $2")
         .bind(uuid(account))
         .bind(digits(from))
@@ -87,7 +89,7 @@ async fn take_in(
         .await?
         .is_some();
     let matched = match listening {
-        Some(keyword) => Some(Box::new(match_facts(connection, plan, keyword).await?)),
+        Some(keyword) => Some(Box::new(match_facts(connection, plan, keyword, balance).await?)),
         None => None,
     };
     let contact = match &matched {
@@ -137,8 +139,9 @@ async fn match_facts(
     connection: &mut PgConnection,
     plan: &InboundPlan,
     keyword: Keyword,
+    balance: Credits,
 ) -> PgResult<MatchFacts> {
-    let (account, from) = (keyword.account, plan.text.from);
+    let (account, from) = (keyword.account, plan.text.from.number());
     let book = address_book::read_facts(connection, account, &question(&keyword, from)).await?;
     let names = custom_names(keyword.reply.as_ref().map_or("", Body::as_str));
     let used =
@@ -162,6 +165,8 @@ async fn match_facts(
         }
     }
     let replied = conversation::replied(connection, account, from).await?;
+    let (account_replies, keyword_replies) =
+        reply_count::read(connection, account, keyword.id).await?;
     Ok(MatchFacts {
         keyword,
         book,
@@ -169,6 +174,9 @@ async fn match_facts(
         route,
         sender,
         replied,
+        balance,
+        account_replies,
+        keyword_replies,
     })
 }
 
@@ -179,13 +187,15 @@ async fn write_match(
     from: E164,
     matched: Matched,
 ) -> PgResult<Option<Message>> {
-    let Matched { keyword, book, reply } = matched;
+    let Matched { keyword, book, reply, paused } = matched;
     keyword::write(connection, &keyword).await?;
     address_book::write(connection, account, book).await?;
-    let Some(Reply { send, replied }) = reply else { return Ok(None) };
+    reply_count::write(connection, account, paused.as_slice()).await?;
+    let Some(Reply { send, replied, counts }) = reply else { return Ok(None) };
     let sent = send_within(connection, send).await?;
     if sent.is_some() {
         conversation::set_replied(connection, account, from, replied).await?;
+        reply_count::write(connection, account, &counts).await?;
     }
     Ok(sent)
 }
@@ -210,16 +220,18 @@ async fn change_opt_out(
 
 async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> PgResult<()> {
     let insert = sqlx::query(
-        "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at,
+             from_name)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(uuid(text.id))
-    .bind(digits(text.from))
+    .bind(digits(text.from.number()))
     .bind(digits(text.to))
     .bind(text.body.as_str())
     .bind(text.encoding.as_str())
     .bind(i32::try_from(text.segments.get()).unwrap_or(i32::MAX))
-    .bind(time(text.received_at));
+    .bind(time(text.received_at))
+    .bind(text.from.name());
     insert.execute(connection).await?;
     Ok(())
 }

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use sms_core::commit::{self, ClickWrites};
-use sms_core::link::{ClickPlan, Link, LinkCode};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::{Link, LinkCode};
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
-use super::row::link;
+use super::campaign::add_clicks;
+use super::row::{link, link_columns};
 use crate::begin::begin;
-use crate::campaign::add_clicks;
 use crate::error::{Context, PgResult};
 use crate::event::{self, check_order, is_younger};
 use crate::group_commit::pooled::Shared;
@@ -56,7 +57,9 @@ async fn locked(
 ) -> PgResult<BTreeMap<LinkCode, Link>> {
     let codes: BTreeSet<&str> = plans.iter().map(|plan| plan.code.as_str()).collect();
     let rows = sqlx::query(concat!(
-        "SELECT *, ",
+        "SELECT ",
+        link_columns!(),
+        ", ",
         is_younger!(),
         " FROM link WHERE code = ANY($1) ORDER BY id FOR NO KEY UPDATE"
     ))

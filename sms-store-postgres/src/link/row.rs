@@ -3,13 +3,22 @@
 use std::collections::BTreeSet;
 
 use sms_core::ids::LinkId;
-use sms_core::link::Link;
+use sms_core::link::{Link, LinkCode};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use crate::error::{PgError, PgResult};
 use crate::row::{Read, digits, uuid};
 use crate::rows_query::rows_query;
+
+/// The columns of a link.
+macro_rules! link_columns {
+    () => {
+        "id, account_id, code, url, message_id, campaign_id, contact_number, clicks, \
+         first_clicked_at, last_clicked_at"
+    };
+}
+pub(super) use link_columns;
 
 pub(super) fn link(row: &PgRow) -> PgResult<Link> {
     row.in_table("link", || {
@@ -54,18 +63,16 @@ pub(crate) async fn insert(
     rows.iter().map(|row| row.id("id")).collect()
 }
 
-/// Deletes links that were staged for messages that were then refused.
-pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> PgResult<()> {
-    if links.is_empty() {
-        return Ok(());
-    }
-    let delete = rows_query!(
-        "DELETE FROM link l USING " rows(link in links) as old {
-            account_id: uuid = uuid(link.account),
-            id: uuid = uuid(link.id),
-         } "
-         WHERE l.account_id = old.account_id AND l.id = old.id"
+/// Those of the codes that links have.
+pub(crate) async fn taken(
+    connection: &mut PgConnection,
+    codes: Vec<&str>,
+) -> PgResult<BTreeSet<LinkCode>> {
+    // LATERAL with a limit: each code is looked up in the index, whatever the planner expects.
+    let rows = sqlx::query(
+        "SELECT l.code FROM UNNEST($1::text[]) AS want (code)
+         CROSS JOIN LATERAL (SELECT code FROM link WHERE code = want.code LIMIT 1) l",
     );
-    delete.execute(connection).await?;
-    Ok(())
+    let rows = rows.bind(codes).fetch_all(connection).await?;
+    rows.iter().map(|row| row.name("code")).collect()
 }

@@ -59,7 +59,7 @@ fn found(filter: &MessageFilter) -> Found {
 }
 
 /// Whether the messages of the list have to be looked for among others.
-pub(super) fn is_walked(filter: &MessageFilter) -> bool {
+pub(crate) fn is_walked(filter: &MessageFilter) -> bool {
     found(filter) == Found::Walked
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn list_query(
 }
 
 /// The query for the messages of a list among the next `portion` of the range.
-pub(super) fn portion_query(
+pub(crate) fn portion_query(
     columns: &'static str,
     account: AccountId,
     filter: &MessageFilter,
@@ -108,7 +108,7 @@ pub(super) fn portion_query(
 }
 
 /// The query for the last message of the next `portion` of the range, if it has so many.
-pub(super) fn portion_end(
+pub(crate) fn portion_end(
     account: AccountId,
     filter: &MessageFilter,
     window: Window,

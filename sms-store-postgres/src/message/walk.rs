@@ -7,6 +7,7 @@
 
 use sms_core::ids::AccountId;
 use sms_core::message::MessageFilter;
+use sms_core::page::LOOKED_AT;
 use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
@@ -15,8 +16,8 @@ use super::list::{Window, portion_end, portion_query};
 use crate::error::PgResult;
 use crate::message_columns;
 
-/// The most messages that a page looks at, which takes about a tenth of a second.
-pub(super) const MOST: usize = 200_000;
+/// The most messages that a page looks at in one turn. A page has up to 20 turns.
+pub(super) const MOST: usize = LOOKED_AT;
 /// How many it looks at first, and at most, at a time. A portion is small beside a large account,
 /// so that the planner reads it in order, and does not sort the account.
 const FIRST: usize = 2_000;

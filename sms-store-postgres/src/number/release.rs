@@ -12,10 +12,11 @@ pub(crate) async fn released(
     connection: &mut PgConnection,
     phone: E164,
 ) -> PgResult<Option<Release>> {
-    let row = sqlx::query("SELECT * FROM released_number WHERE phone = $1")
-        .bind(digits(phone))
-        .fetch_optional(connection)
-        .await?;
+    let row =
+        sqlx::query("SELECT phone, account_id, released_at FROM released_number WHERE phone = $1")
+            .bind(digits(phone))
+            .fetch_optional(connection)
+            .await?;
     row.map(|row| {
         row.in_table("released_number", || {
             Ok(Release {

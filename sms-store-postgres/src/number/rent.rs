@@ -6,7 +6,7 @@ use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
-use super::row::number;
+use super::row::{number, number_columns};
 use crate::begin::begin;
 use crate::credits::{book, lock_balances};
 use crate::error::{Context, PgResult};
@@ -54,16 +54,20 @@ async fn charge_in(connection: &mut PgConnection, plan: &mut RentPlan) -> PgResu
 
 async fn locked(connection: &mut PgConnection, plan: &RentPlan) -> PgResult<Vec<Number>> {
     let query = match plan.scope {
-        RentScope::Due(limit) => sqlx::query(
-            "SELECT * FROM number WHERE next_rent_at <= $1 ORDER BY next_rent_at, id
+        RentScope::Due(limit) => sqlx::query(concat!(
+            "SELECT ",
+            number_columns!(),
+            " FROM number n WHERE n.next_rent_at <= $1 ORDER BY n.next_rent_at, n.id
              LIMIT $2 FOR UPDATE SKIP LOCKED",
-        )
+        ))
         .bind(time(plan.at))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX)),
-        RentScope::Account(account) => sqlx::query(
-            "SELECT * FROM number WHERE account_id = $1 AND next_rent_at IS NOT NULL
-             ORDER BY id FOR UPDATE",
-        )
+        RentScope::Account(account) => sqlx::query(concat!(
+            "SELECT ",
+            number_columns!(),
+            " FROM number n WHERE n.account_id = $1 AND n.next_rent_at IS NOT NULL
+             ORDER BY n.id FOR UPDATE",
+        ))
         .bind(uuid(account)),
     };
     let rows = query.fetch_all(connection).await?;

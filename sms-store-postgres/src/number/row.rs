@@ -8,6 +8,15 @@ use sqlx::postgres::PgRow;
 use crate::error::PgResult;
 use crate::row::Read;
 
+/// The columns of a number `n`.
+macro_rules! number_columns {
+    () => {
+        "n.id, n.phone, n.account_id, n.route, n.rental_credits, n.monthly_credits, \
+         n.rental_charged_at, n.next_rent_at, n.assigned_at, n.checked_in_at"
+    };
+}
+pub(crate) use number_columns;
+
 pub(crate) fn number(row: &PgRow) -> PgResult<Number> {
     row.in_table("number", || {
         Ok(Number {

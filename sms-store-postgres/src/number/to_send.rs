@@ -10,7 +10,7 @@ use sms_core::phone::E164;
 use sms_core::time::Timestamp;
 use sqlx::PgConnection;
 
-use super::row::number;
+use super::row::{number, number_columns};
 use crate::error::PgResult;
 use crate::row::{digits, uuid};
 use crate::rows_query::rows_query;
@@ -31,7 +31,7 @@ pub(crate) async fn numbers_by_phone(
 ) -> PgResult<BTreeMap<E164, Number>> {
     // Each by the index on phone numbers, which a join might not use.
     let query = rows_query!(
-        "SELECT n.* FROM " rows(phone in phones) as want {
+        "SELECT " number_columns!() " FROM " rows(phone in phones) as want {
             phone: bigint = digits(*phone),
          } " CROSS JOIN LATERAL (SELECT * FROM number n WHERE n.phone = want.phone LIMIT 1) n"
     );
@@ -64,10 +64,10 @@ impl NumbersToSend {
         accounts: &BTreeSet<AccountId>,
     ) -> PgResult<()> {
         let query = rows_query!(
-            "SELECT n.* FROM " rows(account in accounts) as want {
+            "SELECT " number_columns!() " FROM " rows(account in accounts) as want {
                 id: uuid = uuid(*account),
              } " JOIN number n ON n.account_id = want.id
-             UNION ALL SELECT * FROM number WHERE account_id IS NULL"
+             UNION ALL SELECT " number_columns!() " FROM number n WHERE n.account_id IS NULL"
         );
         for row in query.fetch_all(connection).await? {
             let number = number(&row)?;

@@ -32,8 +32,12 @@ pub(super) async fn report(
     let (mut places, mut answers, mut reports) = (Vec::new(), Vec::new(), Vec::new());
     for (place, plan) in once {
         let Some((part, message)) = found.get(&plan.report.id) else { continue };
-        let answer = changes.report(&mut plan.clone(), message, std::slice::from_ref(part));
-        if answer != Reported::Repeat {
+        if !plan.report.may_concern(message.to) {
+            continue;
+        }
+        let of = &plan.report.id;
+        let answer = changes.report(&mut plan.clone(), of, message, std::slice::from_ref(part));
+        if answer.is_stored() {
             let report = Some(plan.report.status);
             reports.push((SentSegment { report, ..part.clone() }, part.report));
         }

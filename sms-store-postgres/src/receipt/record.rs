@@ -12,11 +12,11 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::change;
 use crate::error::{Context, PgResult};
 use crate::event::{check_order, is_younger};
 use crate::group_commit::pooled::Shared;
 use crate::row::{self, Read, uuids};
+use crate::{change, message_columns};
 
 /// The command that records receipts.
 pub(crate) struct Receipts;
@@ -88,9 +88,11 @@ pub(super) async fn locked(
         .execute(&mut *connection)
         .await?;
     let rows = sqlx::query(concat!(
-        "SELECT *, ",
+        "SELECT ",
+        message_columns!(),
+        ", ",
         is_younger!(),
-        " FROM message WHERE id = ANY($1) ORDER BY id FOR UPDATE"
+        " FROM message m WHERE m.id = ANY($1) ORDER BY m.id FOR UPDATE"
     ))
     .bind(ids)
     .fetch_all(connection)

@@ -28,7 +28,7 @@ impl Departures {
     /// Reads them, and adds who has opted out meanwhile to `opted_out`.
     pub(super) async fn read(
         connection: &mut PgConnection,
-        plans: &[SendPlan],
+        plans: &[&SendPlan],
         opted_out: &mut BTreeSet<(AccountId, E164)>,
     ) -> PgResult<Self> {
         let held = || plans.iter().filter(|plan| plan.held.is_some());

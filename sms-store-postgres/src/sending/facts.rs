@@ -4,31 +4,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use sms_core::account::AccountStatus;
 use sms_core::commit::{LedgerWrites, SendWrites};
 use sms_core::credits::Credits;
 use sms_core::idempotency::KEPT_FOR;
-use sms_core::ids::{AccountId, BatchId};
+use sms_core::ids::AccountId;
+use sms_core::link::LinkCode;
 use sms_core::phone::E164;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey, KeyUse};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{
     SendFacts, SendRefused, SendVerdict, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
 };
-use sms_core::sending::{Rejection, RejectionReason};
+use sms_core::sending::{FieldGaps, Rejection, RejectionReason};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
+use super::account::{AccountFacts, Accounts, Lock};
 use super::departure::Departures;
 use crate::conversation::{Moved, shift};
 use crate::credits::book;
 use crate::error::{PgError, PgResult};
 use crate::fingerprint::fingerprint;
-use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
+use crate::idempotency::take_over;
+use crate::link;
+use crate::row::{Read, amount, integer, time, uuid, uuids};
 use crate::rows_query::rows_query;
+
+/// What idempotency keys were used for.
+pub(super) type KeyUses = BTreeMap<(AccountId, IdempotencyKey), KeyUse>;
 
 /// The outcome of one plan.
 pub(super) enum Settled {
@@ -40,11 +46,11 @@ pub(super) enum Settled {
 /// The facts about the locked accounts of some plans. Each accepted plan updates them.
 pub(super) struct Locked {
     accounts: BTreeMap<AccountId, LockedAccount>,
-    /// The plans that drew a link code that is taken.
-    codes_taken: BTreeSet<BatchId>,
+    /// The link codes of these plans that are taken.
+    codes_taken: BTreeSet<LinkCode>,
     departures: Departures,
     opted_out: BTreeSet<(AccountId, E164)>,
-    earlier: BTreeMap<(AccountId, IdempotencyKey), KeyUse>,
+    earlier: KeyUses,
     accepted: Accepted,
 }
 
@@ -58,59 +64,24 @@ struct Accepted {
 }
 
 struct LockedAccount {
-    status: AccountStatus,
-    balance: Credits,
-    seq: i64,
+    facts: AccountFacts,
     test_messages: Vec<(Timestamp, u32)>,
-    has_conversations: bool,
 }
 
 impl Locked {
-    pub(super) async fn read(
-        connection: &mut PgConnection,
-        plans: &[SendPlan],
-        codes_taken: BTreeSet<BatchId>,
-    ) -> PgResult<Self> {
-        let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
-        let messages = || plans.iter().flat_map(|plan| plan.messages.iter());
+    /// Locks the accounts of the plans, and reads the facts.
+    pub(super) async fn read(connection: &mut PgConnection, plans: &[&SendPlan]) -> PgResult<Self> {
         // An opt-out after this snapshot is seen when the messages are claimed.
-        let locked = rows_query!(
-            [uuids(ids)]
-            "SELECT id, status, balance, ledger_seq, has_conversations,
-                 ARRAY(SELECT want.place
-                       FROM " rows(text in messages()) with_ordinality(place) as want {
-                          account_id: uuid = uuid(text.account),
-                          phone: bigint = digits(text.to),
-                       } "
-                       -- Not EXISTS, which the planner may answer by reading all opt-outs.
-                       WHERE (SELECT true FROM opt_out o WHERE o.account_id = want.account_id
-                              AND o.phone = want.phone)) AS opted_out
-             FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE OF account"
-        );
-        let rows = locked.fetch_all(&mut *connection).await?;
-        let mut accounts = BTreeMap::new();
-        let mut opted_out = BTreeSet::new();
-        for row in rows {
-            // The same in every row: the positions of the messages to opted-out numbers, from 1.
-            let places: Vec<i64> = row.try_get("opted_out")?;
-            let places = places.iter().filter_map(|place| usize::try_from(place - 1).ok());
-            let found = places.filter_map(|place| messages().nth(place));
-            opted_out.extend(found.map(|text| (text.account, text.to)));
-            let account = LockedAccount {
-                status: row.name("status")?,
-                balance: row.credits("balance")?,
-                seq: row.try_get("ledger_seq")?,
-                test_messages: Vec::new(),
-                has_conversations: row.try_get("has_conversations")?,
-            };
-            accounts.insert(row.id("id")?, account);
-        }
+        let read = Accounts::read(&mut *connection, plans, Lock::Held).await?;
+        let Accounts { facts, mut opted_out } = read;
+        let locked = |(id, facts)| (id, LockedAccount { facts, test_messages: Vec::new() });
+        let mut accounts = facts.into_iter().map(locked).collect();
         read_test_messages(connection, plans, &mut accounts).await?;
         let departures = Departures::read(connection, plans, &mut opted_out).await?;
         Ok(Self {
             accounts,
             departures,
-            codes_taken,
+            codes_taken: codes_taken(connection, plans).await?,
             opted_out,
             earlier: read_earlier(connection, plans).await?,
             accepted: Accepted::default(),
@@ -118,23 +89,21 @@ impl Locked {
     }
 
     pub(super) fn settle(&mut self, plan: &SendPlan) -> Settled {
-        let Some(account) = self.accounts.get_mut(&plan.account) else {
+        let Some(account) = self.accounts.get(&plan.account) else {
             return Settled::Refused(CommitError::Refused(SendRefused::NoSuchAccount));
         };
-        let key = plan.idempotency.as_ref().map(|claim| (plan.account, claim.key.clone()));
-        let earlier = key.as_ref().and_then(|key| self.earlier.get(key));
         let opted_out =
             plan.messages.iter().any(|text| self.opted_out.contains(&(plan.account, text.to)));
         let recent = account.test_messages.iter();
         let recent = recent.filter(|(at, _)| plan.at.since(*at) < TEST_WINDOW).copied();
         let facts = SendFacts {
-            status: account.status,
-            balance: account.balance,
-            earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
+            status: account.facts.status,
+            balance: account.facts.balance,
+            earlier: used_before(plan, &self.earlier).cloned(),
             opted_out,
-            codes_taken: self.codes_taken.contains(&plan.batch),
+            codes_taken: self.takes_codes(plan),
             test_messages: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
-            has_conversations: account.has_conversations,
+            has_conversations: account.facts.has_conversations,
             departure: self.departures.of(plan),
         };
         match plan.settle(&facts) {
@@ -142,10 +111,18 @@ impl Locked {
             Ok(SendVerdict::Replay(earlier)) => Settled::Replayed(Box::new(earlier)),
             Ok(SendVerdict::Accept(writes)) => {
                 let balance = writes.balance;
+                self.codes_taken.extend(plan.links.iter().map(|link| link.code));
                 self.add(plan.account, writes);
                 Settled::Accepted { balance }
             }
         }
+    }
+
+    /// Whether a link code of a plan is taken, or drawn twice.
+    fn takes_codes(&self, plan: &SendPlan) -> bool {
+        let mut drawn = BTreeSet::new();
+        let is_taken = |code| self.codes_taken.contains(&code) || !drawn.insert(code);
+        plan.links.iter().map(|link| link.code).any(is_taken)
     }
 
     /// Adds what an accepted plan writes, and updates the facts for the next plan.
@@ -154,7 +131,7 @@ impl Locked {
         let accepted = &mut self.accepted;
         accepted.ledger.add(account, entry, balance);
         if let Some(locked) = self.accounts.get_mut(&account) {
-            locked.balance = balance;
+            locked.facts.balance = balance;
             locked.test_messages.extend(test_messages.map(|made| (made.at, made.count)));
         }
         accepted.tested.extend(test_messages);
@@ -170,16 +147,26 @@ impl Locked {
 
     pub(super) async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let Accepted { ledger, remembered, tested, moved } = self.accepted;
-        book(connection, ledger, |id| self.accounts.get(id).map(|locked| locked.seq)).await?;
+        book(connection, ledger, |id| self.accounts.get(id).map(|locked| locked.facts.seq)).await?;
         write_keys(connection, remembered).await?;
         write_tests(connection, tested).await?;
         shift(connection, moved).await
     }
 }
 
+/// The link codes of the plans that links have.
+async fn codes_taken(
+    connection: &mut PgConnection,
+    plans: &[&SendPlan],
+) -> PgResult<BTreeSet<LinkCode>> {
+    let codes = plans.iter().flat_map(|plan| plan.links.iter().map(|link| link.code.as_str()));
+    let codes: Vec<&str> = codes.collect();
+    if codes.is_empty() { Ok(BTreeSet::new()) } else { link::taken(connection, codes).await }
+}
+
 async fn read_test_messages(
     connection: &mut PgConnection,
-    plans: &[SendPlan],
+    plans: &[&SendPlan],
     accounts: &mut BTreeMap<AccountId, LockedAccount>,
 ) -> PgResult<()> {
     let testing: BTreeSet<AccountId> =
@@ -204,8 +191,8 @@ async fn read_test_messages(
 
 pub(super) async fn read_earlier(
     connection: &mut PgConnection,
-    plans: &[SendPlan],
-) -> PgResult<BTreeMap<(AccountId, IdempotencyKey), KeyUse>> {
+    plans: &[&SendPlan],
+) -> PgResult<KeyUses> {
     let claims: Vec<_> = plans
         .iter()
         .filter_map(|plan| Some((plan.account, plan.idempotency.as_ref()?.key.as_str())))
@@ -216,7 +203,7 @@ pub(super) async fn read_earlier(
     // LATERAL with a limit: each key is looked up in the index, however few keys the query plan
     // expects.
     let query = rows_query!(
-        "SELECT k.* FROM " rows((account, key) in &claims) as want {
+        "SELECT " key_columns!() " FROM " rows((account, key) in &claims) as want {
             account_id: uuid = uuid(*account),
             key: text = *key,
          } ",
@@ -226,6 +213,21 @@ pub(super) async fn read_earlier(
     let rows = query.fetch_all(connection).await?;
     rows.iter().map(|row| Ok(((row.id("account_id")?, row.name("key")?), key_use(row)?))).collect()
 }
+
+/// What a plan's idempotency key was used for, if that has not expired.
+pub(super) fn used_before<'a>(plan: &SendPlan, known: &'a KeyUses) -> Option<&'a KeyUse> {
+    let key = plan.idempotency.as_ref()?.key.clone();
+    known.get(&(plan.account, key)).filter(|earlier| earlier.is_kept(plan.at))
+}
+
+/// The columns of an idempotency key `k` that [`key_use`] reads, and its key.
+macro_rules! key_columns {
+    () => {
+        "k.account_id, k.key, k.fingerprint, k.batch_id, k.rejected, k.gaps, k.credits, k.balance, \
+         k.accepted_at, k.answer"
+    };
+}
+pub(super) use key_columns;
 
 pub(super) fn key_use(row: &PgRow) -> PgResult<KeyUse> {
     row.in_table("idempotency_key", || {
@@ -239,15 +241,45 @@ pub(super) fn key_use(row: &PgRow) -> PgResult<KeyUse> {
                 Some(Rejection::as_given(&to, reason.parse::<RejectionReason>().ok()?))
             })
             .collect();
+        let gaps = row.try_get::<Option<Json<Value>>, _>("gaps")?.map(|Json(gaps)| gaps);
+        let gaps = FieldGaps::from_stored(gaps);
         Ok(KeyUse::Send(EarlierSend {
             fingerprint: fingerprint(row)?,
             batch: row.id("batch_id")?,
             rejected: rejected.ok_or_else(|| PgError::invalid("rejected"))?,
+            gaps: gaps.ok_or_else(|| PgError::invalid("gaps"))?,
             credits: row.credits("credits")?,
             balance: row.credits("balance")?,
             accepted_at: row.at("accepted_at")?,
         }))
     })
+}
+
+/// The columns of what is remembered of a send, without its balance, in an
+/// `INSERT INTO idempotency_key`.
+macro_rules! earlier_send {
+    (($earlier:expr) $($query:tt)+) => {
+        $crate::rows_query::rows_query!(@spread {
+            fingerprint: bytea = $earlier.fingerprint.0.to_vec(),
+            batch_id: uuid = $crate::row::uuid($earlier.batch),
+            rejected: jsonb = $crate::sending::facts::rejected_as_json($earlier),
+            gaps: jsonb = $crate::sending::facts::gaps_as_json($earlier),
+            credits: bigint = $crate::row::amount($earlier.credits),
+            accepted_at: timestamptz = $crate::row::time($earlier.accepted_at),
+        } $($query)+)
+    };
+}
+pub(super) use earlier_send;
+
+/// The recipients that received no message, as they are stored with an idempotency key.
+pub(super) fn rejected_as_json(earlier: &EarlierSend) -> Json<Value> {
+    let pairs = earlier.rejected.iter().map(|one| (one.to.clone(), one.reason.as_str()));
+    Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
+}
+
+/// What its merge fields could not show, as it is stored with an idempotency key.
+pub(super) fn gaps_as_json(earlier: &EarlierSend) -> Option<Json<Value>> {
+    earlier.gaps.to_stored().map(Json)
 }
 
 async fn write_keys(
@@ -257,10 +289,6 @@ async fn write_keys(
     if keys.is_empty() {
         return Ok(());
     }
-    let rejected = |earlier: &EarlierSend| -> Json<Value> {
-        let pairs = earlier.rejected.iter().map(|one| (one.to.clone(), one.reason.as_str()));
-        Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
-    };
     // An expired key is taken over. Another command may have taken a key since it was looked up:
     // commands lock nothing but the key that sends of their account would wait for.
     let insert = rows_query!(
@@ -268,18 +296,9 @@ async fn write_keys(
         "INSERT INTO idempotency_key AS known " insert((account, key, earlier) in &keys) {
             account_id: uuid = uuid(*account),
             key: text = key.as_str(),
-            fingerprint: bytea = earlier.fingerprint.0.to_vec(),
-            batch_id: uuid = uuid(earlier.batch),
-            rejected: jsonb = rejected(earlier),
-            credits: bigint = amount(earlier.credits),
+            ..earlier_send!(earlier),
             balance: bigint = amount(earlier.balance),
-            accepted_at: timestamptz = time(earlier.accepted_at),
-        } "
-        ON CONFLICT (account_id, key) DO UPDATE
-        SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
-            rejected = excluded.rejected, credits = excluded.credits,
-            balance = excluded.balance, accepted_at = excluded.accepted_at,
-            answer = excluded.answer
+        } take_over!() "
         WHERE known.accepted_at <= excluded.accepted_at - make_interval(secs => $1)"
     );
     let written = insert.execute(connection).await?.rows_affected();

@@ -4,7 +4,8 @@ use sms_core::sending::plan::SendPlan;
 use sqlx::PgPool;
 
 use super::commit::{Answer, MOST_MESSAGES, SendCommitter};
-use crate::group_commit::{Committer, Lane};
+use super::waiting::{Order, Waiting};
+use crate::group_commit::Lane;
 
 /// The most messages of a call that counts as small. Writing more of them takes longer than the
 /// commit.
@@ -30,7 +31,7 @@ impl Sends {
     }
 
     pub(super) async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
-        let messages: usize = plans.iter().map(SendCommitter::weight).sum();
+        let messages: usize = plans.iter().map(|plan| plan.messages.len()).sum();
         let lane = if messages <= MOST_SMALL {
             &self.small
         } else if messages <= MOST_MESSAGES {
@@ -38,6 +39,8 @@ impl Sends {
         } else {
             &self.huge
         };
+        let order = if plans.len() > 1 { Order::InTurn } else { Order::Any };
+        let plans = plans.into_iter().map(|plan| Waiting { plan, order }).collect();
         let answers = lane.settle(plans).await.into_iter();
         answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()
     }

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-use sms_core::commit::NewMessage;
 use sms_core::credits::Credits;
-use sms_core::credits::ledger::{Cause, Entry};
-use sms_core::ids::{AccountId, BatchId, CampaignId};
+use sms_core::credits::ledger::Entry;
+use sms_core::ids::AccountId;
 use sms_core::phone::E164;
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sms_core::statistics::Tally;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
+use super::facts::earlier_send;
+use crate::conversation::Moved;
+use crate::credits::{Causes, ledger_entry};
 use crate::error::{PgError, PgResult};
-use crate::message::timeline::Lines;
+use crate::new_message::{with_lines, with_new_messages};
 use crate::row::{amount, digits, integer, time, token, uuid};
-use crate::rows_query::rows_query;
+use crate::statistics::counted;
 
 /// What plans of one account take together, and the version on which they were settled.
 pub(super) struct Charge {
@@ -26,12 +28,34 @@ pub(super) struct Charge {
     pub(super) entries: i64,
 }
 
+/// What is remembered under the idempotency key of a plan.
+pub(super) struct Keyed {
+    pub(super) account: AccountId,
+    pub(super) key: IdempotencyKey,
+    /// Its balance is not used.
+    pub(super) earlier: EarlierSend,
+    /// What the account's plans take up to and with this one.
+    pub(super) taken: Credits,
+}
+
+impl Keyed {
+    /// What the account's plans after this one take.
+    fn later_charge(&self, charges: &BTreeMap<AccountId, Charge>) -> i64 {
+        let all = charges.get(&self.account).map_or(Credits::ZERO, |charge| charge.at_least);
+        amount(all) - amount(self.taken)
+    }
+}
+
 /// What is written together.
 pub(super) struct Write<'a> {
-    pub(super) plans: &'a [SendPlan],
+    pub(super) plans: &'a [&'a SendPlan],
     pub(super) charges: &'a BTreeMap<AccountId, Charge>,
     /// In the order in which they are booked. Their balances are not used.
     pub(super) entries: Vec<(AccountId, Entry)>,
+    /// The idempotency keys of the plans.
+    pub(super) keys: &'a [Keyed],
+    /// The conversations that the messages may belong to.
+    pub(super) moved: &'a Moved,
     pub(super) tally: Tally,
     /// The numbers on which held messages were settled, and the transactions that wrote them.
     pub(super) seen: Vec<(E164, &'a str)>,
@@ -41,8 +65,7 @@ pub(super) struct Write<'a> {
 struct Booking<'a> {
     account: AccountId,
     entry: &'a Entry,
-    batch: Option<BatchId>,
-    campaign: Option<CampaignId>,
+    cause: Causes,
     later: i64,
     later_charge: i64,
 }
@@ -54,72 +77,35 @@ fn bookings(entries: &[(AccountId, Entry)]) -> Vec<Booking<'_>> {
     for (account, entry) in entries.iter().rev() {
         let (count, charge) = later.entry(*account).or_default();
         let (later, later_charge) = (*count, *charge);
-        let (batch, campaign) = match entry.cause {
-            Cause::Send { batch, campaign } => (Some(batch), campaign),
-            _ => (None, None),
-        };
-        let account = *account;
-        all.push(Booking { account, entry, batch, campaign, later, later_charge });
+        let (account, cause) = (*account, Causes::of(entry.cause));
+        all.push(Booking { account, entry, cause, later, later_charge });
         *count += 1;
         *charge -= entry.amount.get();
     }
     all
 }
 
-/// Writes messages, places in the queue, ledger entries, balances and statistics. Returns the
-/// balance of each account afterwards. The statement fails, and nothing is written, if an account
-/// has another version or less than it needs, or if a number was written since.
+/// Writes messages, places in the queue, ledger entries, balances, idempotency keys, the newest
+/// messages of conversations, and statistics.
+/// Returns the balance of each account afterwards. The statement fails, and nothing is written, if
+/// an account has another version or less than it needs, if a number was written since, or if an
+/// idempotency key exists already.
 ///
 /// The messages are written before the accounts are locked, which the count of them sees to.
 /// Balances and positions in the ledger follow from those that are found, so that other commits
-/// meanwhile do no harm. The columns are those of `new_message.rs` and `credits/ledger.rs`.
+/// meanwhile do no harm.
 pub(super) async fn write(
     connection: &mut PgConnection,
     what: Write<'_>,
 ) -> PgResult<BTreeMap<AccountId, Credits>> {
-    let Write { plans, charges, entries, tally, seen } = what;
-    let new = new_messages(plans).messages;
+    let Write { plans, charges, entries, keys, moved, tally, seen } = what;
+    let new = new_messages(plans.iter().copied()).messages;
+    let lines = with_lines(&new);
+    let places: Vec<_> = new.iter().map(|new| (new.message, &new.entry)).collect();
     let bookings = bookings(&entries);
-    let lines = |new: &NewMessage<'_>| {
-        let all: Vec<_> = std::iter::once(&new.line).chain(&new.claimed).cloned().collect();
-        Lines::of(new.message, &all)
-    };
-    let lines: Vec<Lines> = new.iter().map(lines).collect();
-    let statement = rows_query!(
-        [i64::try_from(charges.len()).unwrap_or(i64::MAX)]
-        "WITH placed AS (INSERT INTO message " insert((new, lines) in new.iter().zip(&lines)) {
-            account_id: uuid = uuid(new.message.account),
-            id: uuid = uuid(new.message.id),
-            direction: text = new.message.direction.as_str(),
-            status: text = new.message.status.as_str(),
-            to_number: bigint = digits(new.message.to),
-            from_number: bigint = digits(new.message.from),
-            contact_number: bigint = digits(new.message.contact_number()),
-            body: text = new.message.body.as_str(),
-            encoding: text = new.message.encoding.as_str(),
-            segments: integer = integer(new.message.segments.get()),
-            credits: bigint = amount(new.message.credits),
-            route: text = new.message.route.as_str(),
-            mode: text = new.message.mode.as_str(),
-            sender: text = new.message.sender.as_deref(),
-            client_ref: text = new.message.client_ref.as_deref(),
-            batch_id: uuid = new.message.batch_id.map(uuid),
-            campaign_id: uuid = new.message.campaign_id.map(uuid),
-            contact_id: uuid = new.message.contact_id.map(uuid),
-            scheduled_at: timestamptz = new.message.scheduled_at.map(time),
-            sending_at: timestamptz = lines.sending_at.map(time),
-            timeline: jsonb = lines.stored.clone().unwrap_or_else(|| json!([])),
-         } " RETURNING 1),
-         waiting AS (INSERT INTO queue " insert(new in &new) {
-            message_id: uuid = uuid(new.entry.message),
-            account_id: uuid = uuid(new.entry.account),
-            claimable_at: timestamptz = time(new.entry.claimable_at),
-            expires_at: timestamptz = time(new.entry.expires_at),
-            route: text = new.message.route.as_str(),
-            status: text = new.message.status.as_str(),
-            lane: text = new.entry.lane.as_str(),
-            lease: uuid = new.entry.lease.map(token),
-         } "),
+    let statement = with_new_messages!(
+        [count(charges.len()), count(keys.len())] (&lines, &places)
+        ",
          charged AS (
              UPDATE account a
              SET balance = a.balance - new.charge, ledger_seq = a.ledger_seq + new.entries
@@ -147,27 +133,47 @@ pub(super) async fn write(
                     c.balance + e.later_charge, e.batch_id, e.campaign_id, e.created_at
              FROM " rows(booking in &bookings) as e {
                 account_id: uuid = uuid(booking.account),
-                id: uuid = uuid(booking.entry.id),
-                kind: text = booking.entry.cause.kind().as_str(),
-                amount: bigint = booking.entry.amount.get(),
-                batch_id: uuid = booking.batch.map(uuid),
-                campaign_id: uuid = booking.campaign.map(uuid),
-                created_at: timestamptz = time(booking.entry.created_at),
+                ..ledger_entry!(booking.entry, booking.cause),
                 later: bigint = booking.later,
                 later_charge: bigint = booking.later_charge,
              } " JOIN charged c ON c.id = e.account_id),
+         keyed AS (
+             INSERT INTO idempotency_key
+                 (account_id, key, fingerprint, batch_id, rejected, gaps, credits, balance,
+                 accepted_at)
+             SELECT c.id, k.key, k.fingerprint, k.batch_id, k.rejected, k.gaps, k.credits,
+                    c.balance + k.later_charge, k.accepted_at
+             FROM " rows(keyed in keys) as k {
+                account_id: uuid = uuid(keyed.account),
+                key: text = keyed.key.as_str(),
+                ..earlier_send!(&keyed.earlier),
+                later_charge: bigint = keyed.later_charge(charges),
+             } " JOIN charged c ON c.id = k.account_id
+             ON CONFLICT (account_id, key) DO NOTHING
+             RETURNING 1),
+         moved AS (
+             UPDATE conversation v SET last_message_id = new.id
+             FROM " rows(((account, number), id) in moved) as new {
+                account_id: uuid = uuid(*account),
+                phone: bigint = digits(*number),
+                id: uuid = uuid(*id),
+             } " JOIN charged c ON c.id = new.account_id
+             WHERE v.account_id = new.account_id AND v.phone = new.phone
+                 AND (v.last_message_id < new.id) IS TRUE),
          counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
-            account_id: uuid = uuid(count.account),
-            at: timestamptz = time(count.at),
-            counted: text = count.counted.as_str(),
-            amount: bigint = count.amount,
+            ..counted!(count),
          } ")
          SELECT COALESCE(array_agg(id), '{}') AS ids,
                 COALESCE(array_agg(balance), '{}') AS balances,
-                CASE WHEN count(*) <> $1 THEN overtaken() END
+                CASE WHEN count(*) <> $1 OR (SELECT count(*) FROM keyed) <> $2
+                     THEN overtaken() END
          FROM charged"
     );
     balances(&statement.fetch_one(connection).await?)
+}
+
+fn count(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
 /// The balance of each account, from the row that the statement answers with.

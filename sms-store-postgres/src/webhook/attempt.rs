@@ -12,6 +12,7 @@ use sms_core::webhook::endpoint::Endpoint;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
+use super::endpoint::endpoint_columns;
 use super::{endpoint, power};
 use crate::begin::begin;
 use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
@@ -54,11 +55,13 @@ struct Found {
 
 impl Found {
     async fn lock(connection: &mut PgConnection, ids: &[Uuid]) -> PgResult<Self> {
-        let endpoints = sqlx::query(
-            "SELECT * FROM endpoint
+        let endpoints = sqlx::query(concat!(
+            "SELECT ",
+            endpoint_columns!(),
+            " FROM endpoint
              WHERE id = ANY(ARRAY(SELECT endpoint_id FROM delivery WHERE id = ANY($1)))
              ORDER BY id FOR NO KEY UPDATE",
-        )
+        ))
         .bind(ids)
         .fetch_all(&mut *connection)
         .await?;

@@ -15,7 +15,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 use uuid::Uuid;
 
-use super::endpoint::endpoint as read_endpoint;
+use super::endpoint::{endpoint as read_endpoint, endpoint_columns};
 use crate::begin::begin;
 use crate::delivery::{self, delivery_columns};
 use crate::error::{Context, PgResult};
@@ -51,7 +51,10 @@ pub(super) use waiting;
 /// separate share, so that they do not crowd out the others.
 macro_rules! endpoints_due {
     () => {
-        "SELECT * FROM (
+        concat!(
+            "SELECT ",
+            endpoint_columns!(),
+            ", due FROM (
              SELECT e.*, own.first_at, own.due,
                  row_number() OVER (PARTITION BY e.consecutive_failures > 0
                                     ORDER BY own.first_at, e.id) AS place
@@ -68,6 +71,7 @@ macro_rules! endpoints_due {
          ) AS found
          WHERE place <= $5
          ORDER BY first_at, id"
+        )
     };
 }
 

@@ -14,6 +14,16 @@ use crate::error::{PgError, PgResult};
 use crate::row::{Read, integer, time, uuid};
 use crate::rows_query::rows_query;
 
+/// The columns of an endpoint.
+macro_rules! endpoint_columns {
+    () => {
+        "id, account_id, url, events, description, disabled_reason, secret, old_secret, \
+         old_secret_until, consecutive_failures, paused_since, paused_until, replay, replay_at, \
+         last_delivered_at, created_at, updated_at"
+    };
+}
+pub(crate) use endpoint_columns;
+
 pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
     row.in_table("endpoint", || {
         let events = row.try_get::<Vec<String>, _>("events")?;
@@ -136,12 +146,15 @@ pub(super) async fn lock(
     account: AccountId,
     id: EndpointId,
 ) -> PgResult<Option<Endpoint>> {
-    let row =
-        sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE")
-            .bind(uuid(account))
-            .bind(uuid(id))
-            .fetch_optional(connection)
-            .await?;
+    let row = sqlx::query(concat!(
+        "SELECT ",
+        endpoint_columns!(),
+        " FROM endpoint WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE"
+    ))
+    .bind(uuid(account))
+    .bind(uuid(id))
+    .fetch_optional(connection)
+    .await?;
     row.as_ref().map(endpoint).transpose()
 }
 
@@ -154,10 +167,12 @@ pub(super) async fn after(
     // No id is nil.
     let (account, id) =
         after.map_or_else(Default::default, |place| (uuid(place.account), uuid(place.endpoint)));
-    let rows = sqlx::query(
-        "SELECT * FROM endpoint WHERE (account_id, id) > ($1, $2)
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        endpoint_columns!(),
+        " FROM endpoint WHERE (account_id, id) > ($1, $2)
          ORDER BY account_id, id LIMIT $3",
-    )
+    ))
     .bind(account)
     .bind(id)
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))

@@ -9,14 +9,13 @@ use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
 use sms_core::webhook::endpoint::Endpoint;
-use sms_core::webhook::replay::{
-    DOWN_AFTER, EVERY, PortionPlan, PortionWrites, ReplayBegun, ReplayPlan, ReplayRefused,
-};
+use sms_core::webhook::replay::plan::{PortionPlan, PortionWrites, ReplayPlan, ReplayRefused};
+use sms_core::webhook::replay::{DOWN_AFTER, EVERY, ReplayBegun};
 use sqlx::{PgConnection, PgPool};
 
-use super::endpoint::{self, endpoint as read_endpoint};
+use super::endpoint::{self, endpoint as read_endpoint, endpoint_columns};
 use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{begin, give_up};
 use crate::delivery::{self, Origin};
 use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid};
@@ -41,19 +40,28 @@ pub(super) async fn begin_replay(
 }
 
 pub(super) async fn due(pool: &PgPool, at: Timestamp, limit: usize) -> PgResult<Vec<Endpoint>> {
-    let rows = sqlx::query(
-        "SELECT * FROM endpoint e
-         WHERE replay_at <= $1 AND disabled_reason IS NULL
-             AND (paused_until IS NULL OR paused_until <= $1)
-             AND NOT EXISTS (SELECT FROM delivery d
-                             WHERE d.endpoint_id = e.id AND d.run = e.run
-                                 AND d.claimable_at <= CASE
-                                     WHEN e.consecutive_failures >= $3
-                                         THEN 'infinity'::timestamptz
-                                     WHEN e.last_delivered_at >= e.replay_at - $4::interval THEN $1
-                                     ELSE $1 + $5::interval END)
-         ORDER BY replay_at, id LIMIT $2",
-    )
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        endpoint_columns!(),
+        " FROM (
+             SELECT e.*, row_number() OVER (PARTITION BY e.account_id ORDER BY e.id) AS place
+             FROM endpoint e
+             WHERE e.replay_at <= $1 AND e.disabled_reason IS NULL
+                 AND (e.paused_until IS NULL OR e.paused_until <= $1)
+                 AND NOT EXISTS (SELECT FROM endpoint o
+                                 WHERE o.account_id = e.account_id AND o.replay_at > $1
+                                     AND o.disabled_reason IS NULL)
+                 AND NOT EXISTS (SELECT FROM delivery d
+                                 WHERE d.endpoint_id = e.id AND d.run = e.run
+                                     AND d.claimable_at <= CASE
+                                         WHEN e.consecutive_failures >= $3
+                                             THEN 'infinity'::timestamptz
+                                         WHEN e.last_delivered_at >= e.replay_at - $4::interval
+                                             THEN $1
+                                         ELSE $1 + $5::interval END)
+         ) AS ready
+         ORDER BY place, replay_at, id LIMIT $2",
+    ))
     .bind(time(at))
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .bind(i64::from(DOWN_AFTER))
@@ -77,7 +85,7 @@ pub(super) async fn portion(pool: &PgPool, plan: PortionPlan) -> PgResult<usize>
     let found = endpoint::lock(&mut tx, plan.account, plan.endpoint).await?;
     let waiting = waiting(&mut tx, &plan).await?;
     let Some(PortionWrites { endpoint, deliveries }) = plan.settle(found.as_ref(), &waiting) else {
-        return Ok(0);
+        return Ok(give_up(tx, 0).await);
     };
     let count = deliveries.len();
     delivery::insert(&mut tx, deliveries, Origin::Replay).await?;

@@ -12,6 +12,7 @@ use sms_core::contact::import::{MAX_ROWS, RowOutcome};
 use sms_core::contact::{ContactInput, CustomValue};
 use sms_core::sending::SendRequest;
 use sms_core::service::operator::NumberInput;
+use sms_core::version::IfVersion;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::postgres::Act;
@@ -66,7 +67,7 @@ async fn largest_import(rig: &Rig) {
     assert_eq!((quote.recipients, quote.credits), (MAX_ROWS, sent.credits));
     let last = sent.messages.last().expect("messages");
     assert_eq!(last.body.as_str(), format!("First19999 of Town {}: 19999", 19_999 % 97));
-    assert!(rig.store().list_delete(account.id, list.id).await.expect("removed"));
+    assert!(rig.store().list_delete(account.id, list.id, IfVersion::Any).await.expect("removed"));
 }
 
 /// The query plan of a statement about one account among many.

@@ -16,7 +16,7 @@ use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::event::EventType;
 use sms_core::number::Number;
-use sms_core::number::store::NumberStore;
+use sms_core::number::store::{CheckedIn, NumberStore};
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::store::WebhookStore;
 use sms_store_postgres::PgStore;
@@ -96,9 +96,9 @@ async fn assert_nothing_is_left(
     // A write outside a transaction is visible to others, so its connection is in no old
     // transaction.
     let at = sms_core::time::Timestamp::from_millis(moment);
-    let written =
-        tokio::join!(store.number_check_in(number.id, at), store.number_check_in(number.id, at));
-    assert_eq!((written.0.ok(), written.1.ok()), (Some(true), Some(true)), "{what}");
+    let check_in = || store.number_check_in(CheckedIn::Number(number.id), at);
+    let written = tokio::join!(check_in(), check_in());
+    assert_eq!((written.0.ok(), written.1.ok()), (Some(1), Some(1)), "{what}");
     let seen: (i64,) = sqlx::query_as(
         "SELECT (extract(epoch FROM checked_in_at) * 1000)::bigint FROM number WHERE id = $1",
     )

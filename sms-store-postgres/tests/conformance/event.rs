@@ -133,6 +133,37 @@ async fn check_order(url: &str, row: &str, command: impl Future<Output = ()> + S
     other.close().await.expect("the connection ends");
 }
 
+/// While transactions that raise no events begin and end all the time, as a tidying server's do and
+/// those of other databases.
+pub(crate) async fn the_horizon_never_goes_back(own: Own) {
+    const QUIET: &str = "BEGIN; SELECT pg_advisory_xact_lock_shared(1936552293, 1);
+        SELECT pg_current_xact_id(); SELECT count(*) FROM generate_series(1, 200); COMMIT";
+    let writers: Vec<_> = (0..8)
+        .map(|_| {
+            let url = own.url.clone();
+            tokio::spawn(async move {
+                let mut connection = PgConnection::connect(&url).await.expect("it answers");
+                for _ in 0..300 {
+                    run(&mut connection, QUIET).await;
+                }
+                connection.close().await.expect("the connection ends");
+            })
+        })
+        .collect();
+    let mut reader = PgConnection::connect(&own.url).await.expect("the server answers");
+    let mut highest = 0_i64;
+    while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+        let horizon = sqlx::query_scalar("SELECT event_horizon()").fetch_one(&mut reader).await;
+        let horizon = horizon.expect("read");
+        assert!(highest <= horizon, "{horizon} after {highest}: shown events are hidden again");
+        highest = horizon;
+    }
+    for writer in writers {
+        writer.await.expect("it wrote");
+    }
+    reader.close().await.expect("the connection ends");
+}
+
 /// As a database that has moved to another server eight million times.
 pub(crate) async fn positions_rise_up_to_the_largest_number(own: Own) {
     let rig = own.rig(&own.store);

@@ -44,7 +44,7 @@ async fn leave_and_arrive(rig: &Rig) {
     let plans: Vec<OutcomePlan> = hand.messages.iter().enumerate().map(outcome).collect();
     rig.record_all(plans).await;
     let report = |n| ReportPlan {
-        report: NetworkReport { id: id(n), status: Delivered },
+        report: NetworkReport::new(id(n), Delivered),
         at: rig.now(),
         ids: rig.ids(),
     };

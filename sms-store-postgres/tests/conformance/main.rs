@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
-use plans::{accepted, every, reports, rule};
+use plans::{accepted, every, older, reports, rule};
 use sms_conformance::{Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_log::{Heard, watch_for};
@@ -177,8 +177,10 @@ fn main() -> ExitCode {
     let own = [
         own!(2, dropped::a_dropped_command_leaves_no_transaction_open),
         own!(2, event::a_database_on_another_server_goes_on_above_all_its_positions),
+        own!(2, event::the_horizon_never_goes_back),
         own!(2, event::positions_rise_up_to_the_largest_number),
         own!(2, in_place::every_change_in_a_message_s_life_is_made_in_place),
+        own!(1, schema::a_database_that_cannot_be_reached_says_what_to_check),
         own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
         own!(1, schema::an_older_program_refuses_a_newer_schema_that_excludes_it),
         own!(1, schema::an_older_program_serves_a_newer_schema_that_allows_it),
@@ -186,6 +188,11 @@ fn main() -> ExitCode {
         own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
         own!(1, accepted::a_plain_send_takes_one_statement),
+        own!(1, accepted::a_send_with_a_key_takes_one_statement),
+        own!(1, accepted::a_send_in_a_conversation_takes_one_statement),
+        own!(1, accepted::an_expired_key_sends_no_other_send_to_the_locked_path),
+        own!(1, older::commands_go_on_when_a_migration_adds_columns),
+        own!(1, older::a_command_whose_statement_a_migration_changed_runs_again),
         own!(1, reports::what_a_worker_knows_is_recorded_without_reading),
         own!(1, rule::only_the_primary_key_serves_look_ups_by_account_and_key),
         own!(1, every::generic_plans_made_when_empty_read_no_more_in_a_large_account),

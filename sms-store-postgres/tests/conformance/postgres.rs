@@ -9,14 +9,20 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all, poll_immediate};
 use sms_conformance::Rig;
-use sms_conformance::rig::{all_recorded, page, person, request};
+use sms_conformance::rig::{all_recorded, named, page, person, request};
 use sms_core::account::Account;
+use sms_core::change::cancel::CancelPlan;
 use sms_core::ids::Id;
+use sms_core::list::ListChange;
 use sms_core::receipt::{ReceiptStatus, Recorded};
 use sms_core::store::{Store, StoreError};
+use sms_core::template::TemplateChange;
+use sms_core::upkeep::{Chore, Due};
+use sms_core::version::IfVersion;
 use sms_core::webhook::attempt::{AttemptVerdict, Room};
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus, KEPT_FOR};
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
+use sms_core::webhook::store::EndpointsWanted;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 /// A test with a rig over the store, and the address of its database.
@@ -29,6 +35,9 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     }),
     ("receipt::receipts_that_wait_for_a_commit_share_the_next_one", |rig, url| {
         Box::pin(receipts_share_a_commit(rig, url))
+    }),
+    ("refusal::a_refused_command_has_ended_when_it_is_answered", |rig, url| {
+        Box::pin(refusals_leave_nothing_behind(rig, url))
     }),
     ("row::what_a_column_cannot_hold_is_an_error_that_names_it", |rig, url| {
         Box::pin(impossible_values(rig, url))
@@ -105,7 +114,7 @@ async fn tidy(rig: &Rig) -> usize {
     let before = rig.now().minus(KEPT_FOR);
     let mut all = 0;
     loop {
-        let done = rig.store().deliveries_tidy(before, PORTION).await.expect("tidied");
+        let done = rig.store().tidy(Chore::Deliveries { before }, PORTION).await.expect("tidied");
         assert!(done <= PORTION);
         if done == 0 {
             return all;
@@ -160,6 +169,78 @@ async fn bad_delivery_among_attempts(rig: &Rig, url: &str) {
     }
     assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, 4);
     run(url, "UPDATE delivery SET last_error = NULL WHERE last_error = 'bored'").await;
+}
+
+/// When a command that changes nothing is answered, its transaction is over: no row is locked, and
+/// no reader of the event log waits for it.
+async fn refusals_leave_nothing_behind(rig: &Rig, url: &str) {
+    let store = rig.store();
+    let account = rig.account(0).await;
+    let contact = named(1, "Ann");
+    rig.contact(&account, &contact).await;
+    let mut beside = connect(url).await;
+    let open = "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+    // A connection that is about to roll back may do so before it is seen.
+    for _ in 0..20 {
+        let commands: [(&str, BoxFuture<'_, bool>); 7] = [
+            (
+                "contact_create",
+                Box::pin(async {
+                    store.contact_create(rig.create_plan(&account, &contact), None).await.is_err()
+                }),
+            ),
+            (
+                "list_update",
+                Box::pin(async {
+                    let update =
+                        store.list_update(account.id, rig.id(), ListChange::default(), rig.now());
+                    update.await.expect("answered").is_none()
+                }),
+            ),
+            (
+                "template_update",
+                Box::pin(async {
+                    let change = TemplateChange::default();
+                    let update = store.template_update(account.id, rig.id(), change, rig.now());
+                    update.await.expect("answered").is_none()
+                }),
+            ),
+            (
+                "endpoint_update",
+                Box::pin(async {
+                    let change = EndpointChange::default();
+                    let update = store.endpoint_update(account.id, rig.id(), change, rig.now());
+                    update.await.expect("answered").is_none()
+                }),
+            ),
+            (
+                "number_delete",
+                Box::pin(async {
+                    !store.number_delete(rig.id(), rig.now()).await.expect("answered")
+                }),
+            ),
+            (
+                "campaign_delete",
+                Box::pin(async {
+                    store.campaign_delete(account.id, rig.id(), IfVersion::Any).await.is_err()
+                }),
+            ),
+            (
+                "message_cancel",
+                Box::pin(async {
+                    let (message, at, ids) = (rig.id(), rig.now(), rig.ids());
+                    let plan = CancelPlan { account: account.id, message, at, ids };
+                    store.message_cancel(plan).await.is_err()
+                }),
+            ),
+        ];
+        for (command, refused) in commands {
+            assert!(refused.await, "{command} is refused");
+            let open: i64 = sqlx::query_scalar(open).fetch_one(&mut beside).await.expect("counted");
+            assert_eq!(open, 0, "{command} was answered before its rollback");
+        }
+    }
 }
 
 /// Two large sends wait for a locked account. A send of another account goes ahead.
@@ -292,7 +373,7 @@ async fn read(
     let store: &Arc<dyn Store> = rig.store();
     match table {
         "account" => store.account_get(account.id).await.map(drop),
-        "endpoint" => store.endpoint_list(account.id).await.map(drop),
+        "endpoint" => store.endpoint_list(EndpointsWanted::Of(account.id)).await.map(drop),
         "delivery" => store.delivery_list(account.id, endpoint.id, page(10, None)).await.map(drop),
         _ => store.ledger_list(account.id, page(10, None)).await.map(drop),
     }
@@ -314,13 +395,15 @@ async fn backlog_hides_nothing(rig: &Rig, url: &str) {
     // Finished deliveries that are not tidied yet hide nothing either.
     rig.switch(&busy, Power::Off(DisabledReason::ByOwner)).await;
     rig.switch(&busy, Power::On).await;
-    assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+    assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), None);
     rig.raise(person(900), 1).await;
-    assert_eq!(rig.store().deliveries_next().await.expect("read"), Some(rig.now()));
+    assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), Some(rig.now()));
     assert_eq!(rig.claim_deliveries(room.clone()).await.len(), 1);
-    assert!(rig.store().endpoint_delete(account.id, busy.id).await.expect("removed"));
+    assert!(
+        rig.store().endpoint_delete(account.id, busy.id, IfVersion::Any).await.expect("removed")
+    );
     rig.raise(person(901), 1).await;
-    assert_eq!(rig.store().deliveries_next().await.expect("read"), Some(rig.now()));
+    assert_eq!(rig.store().next(Due::Deliveries).await.expect("read"), Some(rig.now()));
     assert_eq!(rig.claim_deliveries(room).await.len(), 1);
 }
 
@@ -343,7 +426,12 @@ async fn switch_off_with_a_backlog(rig: &Rig, url: &str) {
 async fn removal_with_a_backlog(rig: &Rig, url: &str) {
     let (account, endpoint) = rig.listener(person(900)).await;
     backlog(rig, url, &endpoint, 3_000).await;
-    assert!(rig.store().endpoint_delete(account.id, endpoint.id).await.expect("removed"));
+    assert!(
+        rig.store()
+            .endpoint_delete(account.id, endpoint.id, IfVersion::Any)
+            .await
+            .expect("removed")
+    );
     let left = "SELECT count(*) FROM delivery";
     assert_eq!(count(url, left).await, 3_000, "the backlog is not written");
     assert_eq!(deliveries(rig, &endpoint).await, []);

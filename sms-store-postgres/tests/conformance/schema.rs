@@ -4,6 +4,7 @@ use sms_conformance::Rig;
 use sms_conformance::rig::{request, taken};
 use sms_core::message::MessageStatus;
 use sms_core::store::{CommitError, StoreError};
+use sms_store_postgres::{PgSettings, PgStore};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::Own;
@@ -173,4 +174,18 @@ pub(crate) async fn every_migration_declares_which_programs_may_serve(own: Own) 
     .expect("the tables are read");
     connection.close().await.expect("the connection ends");
     assert_eq!(bare, Vec::<i64>::new());
+}
+
+/// A wrong address says what to check.
+pub(crate) async fn a_database_that_cannot_be_reached_says_what_to_check(own: Own) {
+    let (server, _) = own.url.rsplit_once('/').expect("the database is the last part");
+    let (before, _) = server.rsplit_once(':').expect("it has a port");
+    for (url, told) in [
+        (format!("{server}/nosuch"), "has no database \"nosuch\": create it (`createdb nosuch`)"),
+        (format!("{before}:1/sms"), ":1 (error communicating with database: Connection refused"),
+    ] {
+        let connected = PgStore::connect(&url, PgSettings { connections: 1 }).await;
+        let why = connected.expect_err("it is refused").to_string();
+        assert!(why.contains(told) && why.contains("check"), "{why}");
+    }
 }

@@ -50,7 +50,7 @@ fn network_id(id: &str) -> NetworkId {
 }
 
 fn plan(rig: &Rig, id: &str, status: ReceiptStatus) -> ReportPlan {
-    let report = NetworkReport { id: network_id(id), status };
+    let report = NetworkReport::new(network_id(id), status);
     ReportPlan { report, at: rig.now(), ids: rig.ids() }
 }
 

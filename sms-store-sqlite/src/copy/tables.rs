@@ -5,7 +5,7 @@ use sms_core::account::{AccountStatus, Mode};
 use sms_core::credits::ledger;
 use sms_core::message::{Direction, MessageStatus};
 use sms_core::sender_name::ReviewStatus;
-use sms_core::statistics::Span;
+use sms_core::statistics::span::Span;
 use sms_core::text::Encoding;
 use sms_core::webhook::delivery::{DeliveryError, DeliveryStatus};
 use sms_core::webhook::endpoint::DisabledReason;
@@ -39,7 +39,7 @@ const fn kept(table: &'static str, key: &'static [&'static str]) -> Kept {
 const MODE: Form = Form::Place(|| Mode::ALL.map(Mode::as_str).to_vec());
 const ENCODING: Form = Form::Place(|| Encoding::ALL.map(Encoding::as_str).to_vec());
 
-pub(super) const TABLES: [Kept; 30] = [
+pub(super) const TABLES: [Kept; 31] = [
     Kept {
         forms: &[(
             "status",
@@ -81,13 +81,14 @@ pub(super) const TABLES: [Kept; 30] = [
     kept("opt_out", &["account", "phone"]),
     kept("template", &["account", "id"]),
     kept("keyword", &["account", "id"]),
+    kept("reply_count", &["account", "keyword"]),
     Kept {
         forms: &[("status", Form::Place(|| ReviewStatus::ALL.map(ReviewStatus::as_str).to_vec()))],
         ..kept("sender_name", &["id"])
     },
     kept("number", &["id"]),
     kept("number_release", &["phone"]),
-    kept("inbound_segment", &["to_number", "from_number", "reference", "total"]),
+    kept("inbound_segment", &["to_number", "from_number", "reference", "total", "nth"]),
     Kept { forms: &[("encoding", ENCODING)], ..kept("unrouted", &["id"]) },
     kept("link", &["account", "id"]),
     kept("campaign", &["account", "id"]),

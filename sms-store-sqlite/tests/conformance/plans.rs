@@ -28,8 +28,11 @@ const SMALL: [&str; 9] = [
     "stretch",
 ];
 
+const PURGE_OF_KEYS: &str = "DELETE FROM idempotency_key WHERE rowid IN ( SELECT rowid FROM \
+     (SELECT rowid, accepted_at FROM idempotency_key ORDER BY rowid LIMIT ?3)";
+
 /// Steps that would be wrong elsewhere: the beginning of the statement, and the step.
-const ALLOWED: [(&str, &str); 4] = [
+const ALLOWED: [(&str, &str); 6] = [
     // The first entry of an index.
     (
         "SELECT due_at FROM follow_up ORDER BY due_at LIMIT 1",
@@ -43,6 +46,9 @@ const ALLOWED: [(&str, &str); 4] = [
          WHERE id IN ( SELECT id FROM queue INDEXED BY queue_by_turn",
         "USE TEMP B-TREE FOR ORDER BY",
     ),
+    // The oldest keys, in the order of their coming, up to a bound.
+    (PURGE_OF_KEYS, "SCAN idempotency_key"),
+    (PURGE_OF_KEYS, "SCAN (subquery-1)"),
     // One row for 65,536 messages.
     ("SELECT no, last_id FROM stretch ORDER BY last_id DESC", "USE TEMP B-TREE FOR ORDER BY"),
 ];

@@ -4,10 +4,12 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
+mod backup;
 mod child;
 mod damage;
 mod folder;
 mod import;
+mod moved;
 mod power;
 mod read_only;
 mod room;

@@ -33,7 +33,7 @@ impl Dice {
 #[test]
 fn nothing_that_was_answered_is_lost_when_the_power_fails() {
     let shim = Folder::new();
-    let library = compile(&shim.0);
+    let library = compile(&shim.0, "durable");
     let cuts = std::env::var(CUTS_VARIABLE).ok().and_then(|cuts| cuts.parse().ok());
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let mut known: Vec<Told> = Vec::new();
@@ -99,13 +99,14 @@ fn copy(from: &Folder, to: &Folder) {
     }
 }
 
-/// Makes the library that is preloaded.
-fn compile(folder: &Path) -> PathBuf {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/durable.c");
-    let library = folder.join("durable.so");
+/// Makes the library of this name, which is preloaded.
+pub(super) fn compile(folder: &Path, name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults");
+    let source = source.join(name).with_extension("c");
+    let library = folder.join(name).with_extension("so");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(compiler);
-    command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source);
+    command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).arg("-ldl");
     assert!(command.status().unwrap().success(), "the library is compiled");
     library
 }

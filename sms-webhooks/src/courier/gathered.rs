@@ -14,7 +14,7 @@ const ENOUGH: usize = 200;
 /// What an attempt that is not recorded yet still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// Nothing: it succeeded.
+    /// Nothing: it succeeded, so its slot is free already.
     None,
     /// The slot of its endpoint.
     Slot(EndpointId),

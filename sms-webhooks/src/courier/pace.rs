@@ -21,7 +21,7 @@ enum FreeSlot {
     /// Nothing: the last claim left nothing.
     #[default]
     IsNotNeeded,
-    /// Perhaps a claim: the one under way may leave something, and does not know of the slot.
+    /// A claim, if the one under way leaves something: that one does not know of the slot.
     IsNoted,
     /// One became free while a claim was under way.
     Came,
@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// Whether a claim begins at `now`, while so many attempts are in flight.
+    /// Whether a claim begins at `now`, while `under_way` attempts are in flight.
     pub(super) fn begin(&mut self, now: Instant, under_way: usize) -> bool {
         let waits =
             under_way > 0 && self.slots_to_come > 0 && self.until.is_some_and(|until| until > now);
@@ -83,8 +83,8 @@ impl Pace {
         self.until.filter(|_| self.is_wanted)
     }
 
-    /// A claim took so many, and this is what it left. If slots were the limit, half of them have
-    /// to become free before the next claim, unless that takes long.
+    /// A claim took `count` deliveries, and this is what it left. If slots were the limit, half of
+    /// them have to become free before the next claim, unless that takes long.
     pub(super) fn ended(&mut self, count: usize, left: Left, now: Instant) {
         let is_limited = left == Left::Some && !self.is_stopped;
         self.is_wanted |= is_limited && self.free_slot == FreeSlot::Came;

@@ -117,6 +117,28 @@ fn a_journal_is_for_its_owner_alone() {
 }
 
 #[test]
+fn a_journal_writes_through_no_link() {
+    let folder = Folder::new("link");
+    drop(folder.open());
+    let victim = folder.0.join("victim");
+    fs::write(&victim, "kept").unwrap();
+    let plant = |name: &str| {
+        let _ = fs::remove_file(folder.0.join(name));
+        std::os::unix::fs::symlink(&victim, folder.0.join(name)).unwrap();
+    };
+    plant("journal.new");
+    folder.open().append(vec![claimed([1])]).unwrap();
+    for name in ["journal", "lock"] {
+        plant(name);
+        let refused = FileJournal::open(&folder.0).unwrap_err();
+        let cause = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(cause.contains("is no regular file"), "{cause}");
+        fs::remove_file(folder.0.join(name)).unwrap();
+    }
+    assert_eq!(fs::read_to_string(victim).unwrap(), "kept");
+}
+
+#[test]
 fn a_line_that_a_kill_cut_off_is_no_entry_and_does_not_spoil_the_next() {
     let folder = Folder::new("torn");
     let journal = folder.open();

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod events;
 mod leases;
 mod network;
 mod service;
+mod slow_network;
 mod stopping;
 
 use std::time::Duration;

@@ -34,6 +34,7 @@ pub(crate) struct Network {
     in_hand: AtomicUsize,
     steps: Mutex<Vec<&'static str>>,
     answers: Semaphore,
+    runs: Notify,
 }
 
 impl Network {
@@ -44,6 +45,7 @@ impl Network {
             in_hand: AtomicUsize::new(0),
             steps: Mutex::default(),
             answers: Semaphore::new(0),
+            runs: Notify::new(),
         })
     }
 
@@ -96,6 +98,7 @@ impl Route for Network {
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {
         let _running = Running(self);
+        self.runs.notify_one();
         std::future::pending::<()>().await;
     }
 
@@ -175,6 +178,8 @@ async fn a_route_is_closed_while_it_runs_and_what_it_said_last_is_recorded() {
     service.send(account, 1).await;
     service.start();
     network.until_in_hand(1).await;
+    // On a busy machine the loop that runs it begins after messages are in hand.
+    network.runs.notified().await;
     let sms = service.sms.clone();
     service.stop().await;
     let steps = network.steps.lock().unwrap().clone();

@@ -64,12 +64,12 @@ impl Clock for TokioClock {
     }
 }
 
-fn builder() -> SmsBuilder {
+pub(crate) fn builder() -> SmsBuilder {
     Sms::builder(Arc::new(MemoryStore::new())).clock(Arc::new(TokioClock(Instant::now())))
 }
 
 /// An account with 100 credits that may send.
-async fn account(sms: &Sms) -> AccountHandle {
+pub(crate) async fn account(sms: &Sms) -> AccountHandle {
     let operator = sms.operator();
     operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
     let account = operator.account_create(NewAccountInput::active("Bistro", 100)).await.unwrap();

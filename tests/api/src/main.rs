@@ -61,7 +61,7 @@ fn run() -> Result<(), Failed> {
     };
     let workspace = Workspace::read()?;
     let published = workspace.published()?;
-    Workspace::write_rustdoc_json(&published)?;
+    Workspace::write_rustdoc_json()?;
     let mut differing = 0;
     for krate in &published {
         let listed = public_api(&workspace.rustdoc_json(krate));

@@ -57,16 +57,20 @@ impl Workspace {
         Ok(names)
     }
 
-    /// Has rustdoc write the JSON of these packages.
+    /// Has rustdoc read the documentation of the whole workspace, in which it must find nothing to
+    /// warn of, and write it as JSON.
+    ///
+    /// A target that may use dependencies of tests has Cargo choose features as for lints and
+    /// tests. The examples are named for that: nothing beneath is checked a second time.
     ///
     /// Rustdoc writes JSON only with unstable options, which `RUSTC_BOOTSTRAP` allows. Only
     /// rustdoc gets the variable, from the wrapper that `scripts/check-api` names in `RUSTDOC`.
     /// If Cargo had it too, it would build many dependencies again.
-    pub(crate) fn write_rustdoc_json(packages: &[String]) -> Result<(), WorkspaceError> {
+    pub(crate) fn write_rustdoc_json() -> Result<(), WorkspaceError> {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["doc", "--quiet", "--no-deps", "--all-features", "--lib"]);
-        cargo.args(packages.iter().flat_map(|name| ["--package", name]));
-        cargo.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
+        cargo.args(["doc", "--quiet", "--workspace", "--no-deps", "--all-features"]);
+        cargo.args(["--lib", "--bins", "--examples"]);
+        cargo.env("RUSTDOCFLAGS", "-D warnings -Z unstable-options --output-format json");
         let command = "doc";
         let status = cargo.status().map_err(|source| WorkspaceError::Start { command, source })?;
         if status.success() { Ok(()) } else { Err(WorkspaceError::Failed { command }) }

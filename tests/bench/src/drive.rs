@@ -1,5 +1,6 @@
 //! Load over HTTP: keep-alive connections in a closed loop, each with one request under way.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -33,12 +34,45 @@ impl Driven {
     }
 }
 
-/// One connection's requests: the same bytes again and again.
+/// One connection's requests: the same bytes again and again, but for their keys.
 pub(crate) struct Load {
     /// Head and body.
     pub(crate) request: Vec<u8>,
     /// The status that is right.
     pub(crate) status: &'static str,
+    pub(crate) keys: Keys,
+    /// The beginning of each key: no other connection of the measurement has it.
+    pub(crate) name: String,
+}
+
+/// Which requests carry an `Idempotency-Key`, each one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keys {
+    None,
+    Each,
+    OneInTen,
+}
+
+impl Load {
+    /// Requests without keys.
+    pub(crate) fn keyless(request: Vec<u8>, status: &'static str) -> Self {
+        Self { request, status, keys: Keys::None, name: String::new() }
+    }
+
+    /// The request of this place.
+    fn at(&self, place: usize) -> Cow<'_, [u8]> {
+        let is_keyed = match self.keys {
+            Keys::None => false,
+            Keys::Each => true,
+            Keys::OneInTen => place.is_multiple_of(10),
+        };
+        let Some(head_end) = find(&self.request, b"\r\n\r\n").filter(|_| is_keyed) else {
+            return Cow::Borrowed(&self.request);
+        };
+        let key = format!("\r\nIdempotency-Key: {}-{place}", self.name);
+        let (head, rest) = self.request.split_at(head_end);
+        Cow::Owned([head, key.as_bytes(), rest].concat())
+    }
 }
 
 /// A `POST` with a key and a JSON body.
@@ -82,7 +116,7 @@ async fn client(addr: SocketAddr, load: Load, until: Instant) -> Result<Vec<Dura
     let mut latencies = Vec::new();
     while Instant::now() < until {
         let asked = Instant::now();
-        let answer = connection.ask(&load.request).await?;
+        let answer = connection.ask(&load.at(latencies.len())).await?;
         if answer.status != load.status {
             return Err(format!("answer {}: {}", answer.status, answer.body).into());
         }

@@ -1,11 +1,13 @@
 //! What a message's life costs PostgreSQL, counted: statements, rows, entries of indexes and bytes
-//! of the log, at each step from the send to the receipt.
+//! of the log, at each step from the send to the receipt, for sends without an idempotency key and
+//! with one.
 //!
 //! Rows, entries and bytes are read from the log itself (`pg_walinspect`), statements from
 //! `pg_stat_statements`, which counts BEGIN and COMMIT and not sqlx's question whether a connection
 //! lives. So the figures do not depend on the machine's speed.
 
 use std::future::ready;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -42,6 +44,15 @@ enum Leaves {
     Claimed,
     /// Through the memory of the program, which holds them from the start.
     Held,
+}
+
+/// How a message is sent.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    leaves: Leaves,
+    /// Each send has an idempotency key.
+    has_key: bool,
+    at_once: usize,
 }
 
 /// A network that accepts each message as one segment, and names the segments. It takes its time
@@ -124,11 +135,13 @@ impl Counted {
         self.read += more.read;
     }
 
-    fn print(&self, step: &str, at_once: usize) {
+    fn print(&self, step: &str, way: Way) {
+        let Way { has_key, at_once, .. } = way;
+        let key = if has_key { "each" } else { "" };
         let messages = (at_once * ROUNDS) as f64;
         let each = |count: i64| format!("{:.2}", count as f64 / messages);
         println!(
-            "| {step} | {at_once} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {} | {} |",
+            "| {step} | {key} | {at_once} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {} | {} |",
             each(self.statements),
             each(self.inserted),
             each(self.updated),
@@ -234,9 +247,9 @@ pub(crate) async fn life(postgres: &Postgres, messages: usize) -> Result<(), Fai
     let sms = Sms::builder(Arc::new(store)).route(Arc::clone(&namer) as Arc<dyn Route>).build();
     let (account, _) = people(&sms, 1).await?.remove(0);
     println!(
-        "| step | at once | statements | rows inserted | updated | of these HOT | deleted | \
+        "| step | key | at once | statements | rows inserted | updated | of these HOT | deleted | \
          locked | index entries | log, bytes | pages | of these read |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     let mut watch = Watch::new(&url).await?;
     all_steps(&sms, &namer, account, &mut watch).await?;
@@ -245,7 +258,7 @@ pub(crate) async fn life(postgres: &Postgres, messages: usize) -> Result<(), Fai
     all_steps(&sms, &namer, account, &mut watch).await
 }
 
-/// Measures all steps, for each number of messages at once and each way of leaving.
+/// Measures all steps, for each way of sending.
 async fn all_steps(
     sms: &Sms,
     namer: &Namer,
@@ -254,21 +267,24 @@ async fn all_steps(
 ) -> Result<(), Failed> {
     for (leaves, leaving) in [(Leaves::Claimed, "claim and record"), (Leaves::Held, "record held")]
     {
-        for at_once in AT_ONCE {
+        let ways = [false, true]
+            .into_iter()
+            .flat_map(|has_key| AT_ONCE.map(|at_once| Way { leaves, has_key, at_once }));
+        for way in ways {
             let mut steps = [Counted::default(); 4];
             // The first rounds prepare the statements.
             for round in 0..ROUNDS + 10 {
-                let counted = lives(sms, namer, account, (leaves, at_once), watch).await?;
+                let counted = lives(sms, namer, account, way, watch).await?;
                 if round >= 10 {
                     steps.iter_mut().zip(counted).for_each(|(step, more)| step.add(more));
                 }
             }
             let mut sum = Counted::default();
             for (step, counted) in ["accept", leaving, "receipt", "fold"].iter().zip(steps) {
-                counted.print(step, at_once);
+                counted.print(step, way);
                 sum.add(counted);
             }
-            sum.print("sum", at_once);
+            sum.print("sum", way);
         }
     }
     Ok(())
@@ -317,13 +333,14 @@ async fn lives(
     sms: &Sms,
     namer: &Namer,
     account: AccountId,
-    (leaves, at_once): (Leaves, usize),
+    way: Way,
     watch: &mut Watch,
 ) -> Result<[Counted; 4], Failed> {
+    let at_once = way.at_once;
     watch.start().await?;
-    let (accepted, recorded) = match leaves {
+    let (accepted, recorded) = match way.leaves {
         Leaves::Claimed => {
-            send(sms, account, at_once).await?;
+            send(sms, account, way).await?;
             let accepted = watch.counted().await?;
             let mut left = 0;
             while left < at_once {
@@ -340,7 +357,7 @@ async fn lives(
             let recording = sms.dispatch_held(stopped, || ready(()), |_| {});
             let accepting = async {
                 watch.start().await?;
-                send(sms, account, at_once).await?;
+                send(sms, account, way).await?;
                 let accepted = watch.counted().await;
                 namer.is_open.send_replace(true);
                 drop(stop);
@@ -355,7 +372,7 @@ async fn lives(
         return Err("not all messages were handed over".into());
     }
     let status = ReceiptStatus::Delivered;
-    let reports = reports.into_iter().map(|id| NetworkReport { id, status }).collect();
+    let reports = reports.into_iter().map(|id| NetworkReport::new(id, status)).collect();
     for reported in sms.sink().reports(reports).await {
         reported?;
     }
@@ -364,12 +381,23 @@ async fn lives(
     Ok([accepted, recorded, reported, watch.counted().await?])
 }
 
+/// A key as clients make them: a UUID, and after no order.
+fn new_key() -> String {
+    static MADE: AtomicU64 = AtomicU64::new(1);
+    // Odd, so that no product of the first 2^64 comes twice.
+    const SPREAD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    page::uuid(u128::from(MADE.fetch_add(1, Ordering::Relaxed)).wrapping_mul(SPREAD))
+}
+
 /// Sends so many messages at the same time, each with a call of its own.
-async fn send(sms: &Sms, account: AccountId, at_once: usize) -> Result<(), Failed> {
+async fn send(sms: &Sms, account: AccountId, way: Way) -> Result<(), Failed> {
     let mut sending: JoinSet<Result<(), Failed>> = JoinSet::new();
-    for index in 0..at_once {
+    for index in 0..way.at_once {
         let handle = sms.account(account, Mode::Live);
         let mut request = SendRequest::new("A text of the measurement");
+        if way.has_key {
+            request = request.idempotency_key(new_key().parse()?);
+        }
         request.to = vec![format!("07700900{index:03}")];
         sending.spawn(async move { Ok(handle.send(request).await.map(drop)?) });
     }

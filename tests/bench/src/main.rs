@@ -21,6 +21,7 @@ mod drive;
 mod failed;
 mod folder;
 mod growth;
+mod keyed;
 mod lanes;
 mod life;
 mod limit;
@@ -41,6 +42,8 @@ mod usage;
 mod webhook;
 
 pub(crate) use failed::Failed;
+
+use drive::Keys;
 
 /// As the server has it.
 #[global_allocator]
@@ -75,6 +78,8 @@ enum Name {
     Planning,
     HttpMemory,
     Singles,
+    Keyed,
+    Mixed,
     EndToEnd,
     Bulk,
     Dispatch,
@@ -143,6 +148,11 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         }
         if wanted(Name::EndToEnd) {
             send::end_to_end(&postgres, &limit, during).await?;
+        }
+    }
+    for (name, keys) in [(Name::Keyed, Keys::Each), (Name::Mixed, Keys::OneInTen)] {
+        if wanted(name) {
+            keyed::beside_keyless(&postgres, keys, during * 2).await?;
         }
     }
     if wanted(Name::Bulk) {

@@ -27,7 +27,7 @@ pub(crate) async fn singles_and_bulk(during: Duration) -> Result<(), Failed> {
         let answer = Connection::open(server.addr).await?.ask(&ask).await?;
         let bare = Server::bare(answer.body.len()).await?;
         let loads = || {
-            let load = |_| Load { request: ask.clone(), status: "201" };
+            let load = |_| Load::keyless(ask.clone(), "201");
             (0..connections).map(load).collect::<Vec<_>>()
         };
         let mut turns = Turns::default();

@@ -184,7 +184,7 @@ async fn http(
         let (_, key) = &stock.accounts[client % stock.accounts.len()];
         let body =
             format!(r#"{{"to":"07700900{client:03}","body":"A text of the measurement"{more}}}"#);
-        Load { request: post("/api/v1/messages", key, &body), status: "201" }
+        Load::keyless(post("/api/v1/messages", key, &body), "201")
     });
     let database = postgres.pid().unwrap_or_default();
     let used = || [cpu(server.pid()), cpu_with_children(database), cpu(std::process::id())];

@@ -18,6 +18,9 @@ export async function everyPage(server, facts, message, account, pending) {
     name: facts.list.name, list_id: facts.list.id, body: template.body,
   })).data;
   const contact = facts.contacts[0].contact_id;
+  // What a send did is shown under its key.
+  const send = { to: '07700 900199', body: template.body };
+  await server.api('POST', '/messages', send, { 'Idempotency-Key': 'every-page' });
   /** @param {string} name @param {string} path @returns {PageOf} */
   const people = (name, path) => ({ name, path: `/console${path}`, who: 'live' });
   /** @param {string} name @param {string} path @returns {PageOf} */
@@ -29,6 +32,7 @@ export async function everyPage(server, facts, message, account, pending) {
     { name: 'design', path: '/console/design', who: null },
     people('home', ''), people('inbox', '/inbox'),
     people('conversation', '/inbox/%2B447700900100'), people('compose', '/compose'),
+    people('compose-sent', '/compose/sent/every-page'),
     people('messages', '/messages'), people('message', `/messages/${message}`),
     people('contacts', '/contacts'), people('contact-new', '/contacts/new'),
     people('contact', `/contacts/${contact}`), people('contact-edit', `/contacts/${contact}/edit`),
@@ -43,7 +47,8 @@ export async function everyPage(server, facts, message, account, pending) {
     people('templates', '/templates'), people('keywords', '/keywords'),
     people('template-new', '/templates/new'), people('keyword-new', '/keywords/new'),
     people('template', `/templates/${template.id}`), people('keyword', `/keywords/${keyword.id}`),
-    people('opt-out-new', '/opt-outs/new'), people('sender-new', '/senders/new'),
+    people('opt-out-new', '/opt-outs/new'), people('opt-outs-import', '/opt-outs/import'),
+    people('sender-new', '/senders/new'),
     people('opt-outs', '/opt-outs'), people('senders', '/senders'), people('links', '/links'),
     people('developers', '/developers'),
     people('webhook', `/developers/webhooks/${facts.webhook.id}`), people('nowhere', '/nowhere'),

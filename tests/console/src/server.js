@@ -75,11 +75,19 @@ export function serverFor(server, live) {
  * @param {string} key
  */
 function caller(base, root, key) {
-  /** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<any>} */
-  return async (method, path, body) => {
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {Record<string, string>} [headers]
+   * @returns {Promise<any>}
+   */
+  return async (method, path, body, headers) => {
     const response = await fetch(base + root + path, {
       method,
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      headers: {
+        Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers,
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await response.text();
@@ -112,7 +120,7 @@ function bannerOf(child, complete) {
  * @returns {Promise<{store: Record<string, string>, folder: string | null}>}
  */
 async function storeOf(settings) {
-  const wanted = process.env.SMS_CONSOLE_STORE ?? 'memory';
+  const wanted = process.env.SMS_CONSOLE_STORE ?? 'default';
   // A sandbox has no other store.
   if (wanted === 'memory' || settings.SMS_DATA_DIR || settings.SMS_SANDBOX) {
     return { store: { SMS_STORE: 'memory' }, folder: null };

@@ -10,7 +10,7 @@ import { serverStart } from './server.js';
 
 const [folder = 'build/shots', ...wanted] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
-const server = await serverStart();
+const server = await serverStart({ SMS_SANDBOX: 'true' });
 const browser = await browserStart();
 try {
   const facts = await historyMake(server);

@@ -18,7 +18,7 @@ let browser;
 let pages;
 
 before(async () => {
-  server = await serverStart();
+  server = await serverStart({ SMS_SANDBOX: 'true' });
   browser = await browserStart();
   const facts = await historyMake(server);
   const message = (await server.api('GET', '/messages')).data[0].id;

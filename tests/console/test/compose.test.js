@@ -143,6 +143,64 @@ job(here, 'a list, a template, merge fields and a preview for each person', 'liv
     await page.getByText('Hello Night, your table is ready.Old Town').waitFor();
   });
 
+/** Holds the answer to the next preview back. @param {Page} page */
+async function slowPreview(page) {
+  let answer = () => {};
+  const held = new Promise((resolve) => { answer = () => resolve(null); });
+  const asked = page.waitForRequest('**/console/compose/preview');
+  await page.route('**/console/compose/preview', async (route) => {
+    const response = await route.fetch();
+    await held;
+    // The page may wait for it no longer.
+    await route.fulfill({ response }).catch(() => {});
+  }, { times: 1 });
+  return { asked, answer };
+}
+
+job(here, 'what is chosen while a preview is under way stays chosen', 'live', '/console/compose',
+  async (page) => {
+    await page.getByLabel('A list').selectOption({ label: 'Regulars (8 contacts)' });
+    await page.getByText('Costs 8 credits for 8 people').or(page.getByText('Read it as')).first()
+      .waitFor();
+    await page.getByText('Read it as somebody else').click();
+    const { asked, answer } = await slowPreview(page);
+    await page.getByRole('textbox', { name: 'Message' }).fill('Good evening {first_name}');
+    await asked;
+    await page.getByLabel('Person').selectOption({ label: 'Night porter, 07700 900105' });
+    answer();
+    await page.getByText('Good evening Night').waitFor();
+  });
+
+/** @type {[what: string, search: string, press: (page: Page) => Promise<unknown>, kept: string][]} */
+const choices = [
+  ['a contact', 'porter', (page) =>
+    page.getByRole('button', { name: 'Night porter, 07700 900105' }).click(), 'porter again'],
+  ['a template', '', (page) =>
+    page.getByLabel('Start from a template').selectOption({ label: 'Table ready' }), ''],
+];
+for (const [what, search, press, kept] of choices) {
+  job(here, `an answer that comes late keeps cursor and text of who chose ${what} and wrote on`,
+    'live', '/console/compose', async (page) => {
+      await page.getByLabel('Contacts').fill(search);
+      if (search) await page.getByRole('button', { name: 'Night porter' }).waitFor();
+      const { asked, answer } = await slowPreview(page);
+      await press(page);
+      await asked;
+      await page.getByLabel('Contacts').fill(kept);
+      const box = page.getByRole('textbox', { name: 'Message' });
+      await box.fill('Good evening');
+      const shown = page.waitForResponse((response) => response.url().endsWith('/preview'));
+      answer();
+      await shown;
+      // It asks again for what was typed meanwhile, and by then the answer is on the page.
+      await page.waitForResponse((response) => response.url().endsWith('/preview'));
+      assert.equal(await box.evaluate((element) => element === document.activeElement), true);
+      await page.keyboard.type(', all');
+      assert.equal(await box.inputValue(), 'Good evening, all');
+      assert.equal(await page.getByLabel('Contacts').inputValue(), kept);
+    });
+}
+
 job(here, 'contacts are found by name, and can be removed again', 'live', '/console/compose',
   async (page) => {
     await page.getByLabel('Contacts').fill('porter');

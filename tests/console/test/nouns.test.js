@@ -15,7 +15,7 @@ job(here, 'messages are filtered, and the filters are a link that can be shared'
     await page.getByLabel('State').selectOption('failed');
     await page.getByRole('link', { name: '07700 900901' }).waitFor();
     await page.getByRole('link', { name: '07700 900100' }).first().waitFor({ state: 'detached' });
-    await page.getByLabel('Number or words').fill('table for two');
+    await page.getByLabel('Number, name or words').fill('table for two');
     await until(async () => page.url(), (url) => /status=failed/.test(url) && /q=table/.test(url));
     const other = await context.newPage();
     await other.goto(page.url());
@@ -32,7 +32,7 @@ job(here, 'messages are filtered, and the filters are a link that can be shared'
 
 job(here, 'a message shows its timeline, and can be cancelled while it waits', 'live',
   '/console/messages?status=scheduled', async (page, server) => {
-    await page.getByRole('link', { name: '07700 900101' }).click();
+    await page.getByRole('row', { name: /07700 900101/ }).getByRole('link').click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
     const time = page.locator('.facts time').first();
     assert.match(await time.getAttribute('title') ?? '', /\w+day,? \d+ \w+ \d{4}.*London time/);

@@ -2,7 +2,7 @@
 //! target, each with a `check` that panics where a law is broken. Where a rule is short, it stands
 //! here a second time, written apart from the program's own code.
 
-#![forbid(unsafe_code)]
+#![expect(clippy::missing_panics_doc, reason = "a law that is broken panics")]
 
 mod input;
 pub mod links;

@@ -70,14 +70,31 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(tail) && name.len() <= 40
 }
 
-/// A body, each of its fields replaced by what `value` says; a field that it does not know stays.
+/// What stands after an opening brace, as a name, its fallback and the rest.
+fn field_of(piece: &str) -> Option<(&str, Option<&str>, &str)> {
+    let (inside, rest) = piece.split_once('}')?;
+    let (name, fallback) = match inside.split_once('|') {
+        Some((name, fallback)) => (name, Some(fallback)),
+        None => (inside, None),
+    };
+    let is_text = fallback.is_none_or(|text| !text.contains(['\n', '\r']));
+    (is_name(name) && is_text).then_some((name, fallback, rest))
+}
+
+/// A body, each of its fields replaced by what `value` says, or by its fallback where that is
+/// blank; a field that it does not know and that has no fallback stays.
 pub(crate) fn filled(body: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut pieces = body.split('{');
     let mut whole = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let field = piece.split_once('}').filter(|(name, _)| is_name(name));
-        match field.and_then(|(name, rest)| Some((value(name)?, rest))) {
-            Some((value, rest)) => whole.extend([value.as_str(), rest]),
+        let shown = field_of(piece).and_then(|(name, fallback, rest)| {
+            let value = value(name);
+            let is_missing = value.as_deref().is_none_or(text::is_blank);
+            let fallback = fallback.filter(|_| is_missing).map(str::to_owned);
+            Some((fallback.or(value)?, rest))
+        });
+        match shown {
+            Some((shown, rest)) => whole.extend([shown.as_str(), rest]),
             None => whole.extend(["{", piece]),
         }
     }
@@ -88,7 +105,11 @@ fn value_of(person: &Person, number: &str, name: &str) -> Option<String> {
     Some(match name {
         "first_name" => person.first.clone(),
         "last_name" => person.last.clone(),
-        "full_name" => format!("{} {}", person.first, person.last).trim().to_owned(),
+        "full_name" => {
+            let names = [&person.first, &person.last].map(|name| name.trim());
+            let names: Vec<&str> = names.into_iter().filter(|name| !text::is_blank(name)).collect();
+            names.join(" ")
+        }
         "email" => person.email.clone(),
         "phone" => number.to_owned(),
         "points" => person.points.clone(),
@@ -101,8 +122,10 @@ fn rendered_by_the_rules(body: &str, person: &Person) {
     let expected = filled(body, |name| value_of(person, NUMBERS[0], name));
     assert_eq!(template.render(person, usize::MAX).expect("no limit"), expected, "{body:?}");
     assert_eq!(template.body(), body);
-    let fields = filled(body, |name| value_of(person, "", name).map(|_| "\0".to_owned()));
-    let found = fields.matches('\0').count() > body.matches('\0').count();
+    let is_field = |(name, fallback, _): (&str, Option<&str>, &str)| {
+        fallback.is_some() || value_of(person, "", name).is_some()
+    };
+    let found = body.split('{').skip(1).filter_map(field_of).any(is_field);
     assert_eq!(template.has_fields(), found, "{body:?}");
     // Rendered again, a text in which no brace is left stays as it is.
     if !expected.contains('{') {
@@ -132,13 +155,13 @@ fn names_are_those_in_braces(body: &str) {
     let names = custom_names(body);
     for name in &names {
         assert!(is_custom_name(name) && is_name(name), "{name:?}");
-        assert!(body.contains(&format!("{{{name}}}")), "{name:?}");
+        let opened = ["}", "|"].map(|end| format!("{{{name}{end}"));
+        assert!(opened.iter().any(|begin| body.contains(begin)), "{name:?}");
     }
     let mut expected: Vec<&str> = Vec::new();
-    for piece in body.split('{').skip(1) {
-        let Some((name, _)) = piece.split_once('}') else { continue };
+    for (name, ..) in body.split('{').skip(1).filter_map(field_of) {
         let built_in = ["first_name", "last_name", "full_name", "phone", "email"].contains(&name);
-        if is_name(name) && !built_in && !expected.contains(&name) {
+        if !built_in && !expected.contains(&name) {
             expected.push(name);
         }
     }

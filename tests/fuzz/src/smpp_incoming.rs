@@ -4,6 +4,7 @@
 //! An input is the body of a `deliver_sm`; besides, it says what a receipt shall be.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use sms_core::originator::Originator;
 use sms_core::phone::{E164, parse_any};
 use sms_smpp::address::Address;
 use sms_smpp::coding::{Coding, Septets};
@@ -27,6 +28,7 @@ pub fn check(input: &[u8]) {
         match Incoming::read(&message, septets) {
             Incoming::Receipt(report) => receipt(&message, &report),
             Incoming::Text(text) => words(&message, septets, &text),
+            Incoming::Notification => assert!(!is_marked(&message) && kind(&message) != 0),
             Incoming::Useless(useless) => useless_for_a_reason(&message, useless),
         }
     }
@@ -52,8 +54,9 @@ const STATES: [(&str, State); 17] = [
     ("REJECTED", State::Rejected),
     ("nonsense", State::Unknown),
 ];
-/// The states by their numbers, from 1 (5.2.28).
-const NUMBERED: [State; 8] = [
+/// The states by their numbers (5.2.28; 0 and 9 are of 5.0).
+const NUMBERED: [State; 10] = [
+    State::EnRoute,
     State::EnRoute,
     State::Delivered,
     State::Expired,
@@ -62,6 +65,7 @@ const NUMBERED: [State; 8] = [
     State::Accepted,
     State::Unknown,
     State::Rejected,
+    State::Undeliverable,
 ];
 
 fn address() -> Address {
@@ -100,7 +104,7 @@ fn receipts_are_read_as_written(input: &[u8]) {
     if id {
         tlvs = tlvs.with(Tag::RECEIPTED_MESSAGE_ID, Bytes::from(format!("{told}\0")));
     }
-    let told_state = NUMBERED.get(usize::from(*number).wrapping_sub(1)).filter(|_| state);
+    let told_state = NUMBERED.get(usize::from(*number)).filter(|_| state);
     if state {
         tlvs = tlvs.with(Tag::MESSAGE_STATE, vec![*number]);
     }
@@ -118,13 +122,22 @@ fn receipts_are_read_as_written(input: &[u8]) {
 }
 
 /// Bits 5 to 2 of `esm_class` (5.2.12).
+fn kind(message: &ShortMessage) -> u8 {
+    message.esm_class & 0b0011_1100
+}
+
 fn is_marked(message: &ShortMessage) -> bool {
-    message.esm_class & 0b0011_1100 == 0b0000_0100
+    kind(message) == 0b0000_0100
 }
 
 fn receipt(message: &ShortMessage, report: &Report) {
     let has = |tag| message.tlvs.find(tag).is_some();
-    assert!(is_marked(message) || (has(Tag::RECEIPTED_MESSAGE_ID) && has(Tag::MESSAGE_STATE)));
+    let in_tlvs = has(Tag::RECEIPTED_MESSAGE_ID) && has(Tag::MESSAGE_STATE);
+    match kind(message) {
+        0 => assert!(in_tlvs),
+        0b0010_0000 => assert_eq!(report.state, State::Delivered),
+        _ => assert!(is_marked(message)),
+    }
     assert!(!report.id.is_empty(), "a receipt names its text");
     assert_eq!(report.id, report.id.trim());
     let is_under_way = matches!(report.state, State::EnRoute | State::Accepted);
@@ -142,7 +155,8 @@ fn receipt(message: &ShortMessage, report: &Report) {
     }
     // Words behind `text:` are somebody's, whatever they look like.
     let octets = message.octets();
-    if octets.is_ascii() && !message.short_message.is_empty() && octets.len() < 200 {
+    let is_wide = message.data_coding == 8 && octets.first() == Some(&0);
+    if octets.is_ascii() && !is_wide && !message.short_message.is_empty() && octets.len() < 200 {
         let forged = [octets, &b" text: id:forged stat:DELIVRD err:999"[..]].concat();
         let mut longer = message.clone();
         longer.short_message = Bytes::from(forged);
@@ -156,7 +170,7 @@ fn useless_for_a_reason(message: &ShortMessage, useless: Useless) {
     assert_eq!(is_marked(message), useless == Useless::Receipt);
     match useless {
         Useless::Receipt => {}
-        Useless::Sender => assert_eq!(message.source.to_number(), None),
+        Useless::Sender => assert_eq!(message.source.to_originator(), None),
         Useless::Recipient => assert_eq!(message.destination.to_number(), None),
         Useless::Binary => assert_eq!(Coding::of(message.data_coding), Coding::Binary),
     }
@@ -196,29 +210,33 @@ fn places_can_be(message: &ShortMessage) {
 
 fn words(message: &ShortMessage, septets: Septets, text: &MessageFor) {
     assert!(!is_marked(message));
-    assert!(message.source.to_number() == Some(text.from));
+    match message.source.to_number() {
+        Some(number) => assert!(text.from == number.into()),
+        None => assert!(Ok(&text.from) == Originator::parse(&message.source.text).as_ref()),
+    }
     assert!(message.destination.to_number() == Some(text.to));
     if let Ok(number) = parse_any(&message.source.text) {
-        assert_eq!(number, text.from, "a number that reads as one is that one");
+        assert_eq!(Originator::from(number), text.from, "a number that reads as one is that one");
     }
     let data = user_data(message);
     assert_eq!(text.place, data.place);
     let octets = &data.words;
-    let characters = text.words.chars().count();
+    let said = text.text.decode();
+    let characters = said.chars().count();
     match Coding::of(message.data_coding) {
         Coding::Latin1 => {
             assert_eq!(characters, octets.len());
             let as_octet = |c: char| u8::try_from(u32::from(c)).ok();
-            assert!(text.words.chars().zip(octets).all(|(c, octet)| as_octet(c) == Some(*octet)));
+            assert!(said.chars().zip(octets).all(|(c, octet)| as_octet(c) == Some(*octet)));
         }
         Coding::Ascii => {
-            assert!(!octets.is_ascii() || text.words.as_bytes() == &octets[..]);
+            assert!(!octets.is_ascii() || said.as_bytes() == &octets[..]);
         }
         Coding::Ucs2 => {
             let pairs = octets.chunks_exact(2);
             let units: Vec<u16> =
                 pairs.map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
-            assert_eq!(text.words, String::from_utf16_lossy(&units));
+            assert_eq!(said, String::from_utf16_lossy(&units));
         }
         Coding::Default => {
             let most = match septets {
@@ -230,5 +248,5 @@ fn words(message: &ShortMessage, septets: Septets, text: &MessageFor) {
         Coding::Binary => panic!("octets that are no text"),
     }
     let shown = format!("{text:?}");
-    assert!(text.words.len() < 16 || !shown.contains(&text.words));
+    assert!(said.len() < 16 || !shown.contains(&said));
 }

@@ -95,6 +95,9 @@ fn is_within_limits(pdu: &Pdu) -> bool {
                 && fits(&text.validity_period, 16)
                 && text.short_message.len() <= 254
         }
+        Body::DataSm(text) => {
+            fits(&text.service_type, 5) && address(&text.source) && address(&text.destination)
+        }
         _ => true,
     }
 }
@@ -182,7 +185,7 @@ impl Pieces {
         let kind = self.octet();
         let sequence = self.number();
         let mut status = Status(u32::from(self.octet()));
-        let body = match kind % 12 {
+        let body = match kind % 14 {
             0 => {
                 let mode = self.mode();
                 let (system_id, password) = (self.text(15), self.text(8));
@@ -206,6 +209,19 @@ impl Pieces {
             8 => Body::EnquireLink,
             9 => Body::EnquireLinkResp,
             10 => Body::GenericNack,
+            11 => {
+                let message = self.short_message();
+                let ShortMessage { service_type, source, destination, tlvs, .. } = *message;
+                Body::DataSm(Box::new(ShortMessage {
+                    service_type,
+                    esm_class: message.esm_class,
+                    registered_delivery: message.registered_delivery,
+                    data_coding: message.data_coding,
+                    tlvs,
+                    ..ShortMessage::between(source, destination)
+                }))
+            }
+            12 => Body::DataSmResp,
             _ => Body::Other(CommandId(0x0103_0000 | self.number() >> 16)),
         };
         Pdu { status, sequence, body }

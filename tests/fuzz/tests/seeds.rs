@@ -27,7 +27,7 @@ fn the_laws_hold_on_every_seed() {
 
 #[test]
 fn every_target_has_a_program_and_every_program_a_target() {
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_targets");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("targets/fuzz_targets");
     let mut found: Vec<String> = fs::read_dir(programs)
         .expect("the programs are there")
         .map(|entry| entry.expect("a file").path().with_extension(""))

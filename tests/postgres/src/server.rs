@@ -14,6 +14,11 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use crate::disk::Disk;
 use crate::programs::{NOT_FOUND, find_programs, server_user};
 
+/// Files in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
+/// The free space that a server without durability wants there, in kB.
+const SPACE_WANTED: u64 = 4 << 20;
+
 /// How many transactions have their states in one file of `pg_xact`, of 256 kB.
 const TRANSACTIONS_OF_SEGMENT: u32 = 1 << 20;
 
@@ -29,7 +34,10 @@ pub enum Durability {
 impl Durability {
     fn settings(self) -> &'static str {
         match self {
-            Self::None => "-c fsync=off -c full_page_writes=off -c synchronous_commit=off",
+            Self::None => {
+                "-c fsync=off -c full_page_writes=off -c synchronous_commit=off \
+                 -c max_wal_size=256MB"
+            }
             Self::Full => {
                 "-c fsync=on -c full_page_writes=on -c synchronous_commit=on \
                  -c shared_buffers=256MB -c max_wal_size=2GB"
@@ -72,7 +80,7 @@ impl Server {
     ///
     /// If PostgreSQL is not installed (the message says what to do) or does not start.
     pub fn start(durability: Durability) -> Self {
-        let (place, keeper) = Place::make();
+        let (place, keeper) = Place::make(durability);
         place.init();
         let mut server = Self { place, port: 0, durability, _keeper: keeper };
         // Tries another port if another process takes the chosen one.
@@ -103,7 +111,7 @@ impl Server {
     /// If the standby does not start.
     #[must_use]
     pub fn standby_at(&self, port: u16) -> Self {
-        let (place, keeper) = Place::make();
+        let (place, keeper) = Place::make(self.durability);
         place.copy(self.port);
         let standby = Self { place, port, durability: self.durability, _keeper: keeper };
         standby.start_again();
@@ -274,12 +282,12 @@ struct Place {
 
 impl Place {
     /// An empty folder, and the process that removes it in the end.
-    fn make() -> (Self, Child) {
+    fn make(durability: Durability) -> (Self, Child) {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let programs = find_programs().expect(NOT_FOUND);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("sms-test-postgres-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        let folder = folder_of_data(durability).join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the temporary folder can be made");
         let user = server_user();
@@ -295,6 +303,8 @@ impl Place {
     fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
+        // Stores go by the time of their database.
+        command.envs(sms_test_clock::variables());
         command.current_dir(&self.folder);
         if let Some((uid, gid)) = self.user {
             command.uid(uid).gid(gid);
@@ -347,6 +357,24 @@ impl Place {
         ));
         keeper.spawn().expect("sh starts")
     }
+}
+
+/// Where a server's folder is made. What needs no disk is in memory if there is space: a database
+/// of a test is a thousand small files, and making and removing them on a disk takes half of the
+/// processor time of such tests.
+fn folder_of_data(durability: Durability) -> PathBuf {
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    if durability == Durability::None && !is_chosen && free_kb(MEMORY) >= Some(SPACE_WANTED) {
+        return MEMORY.into();
+    }
+    std::env::temp_dir()
+}
+
+/// The free space of the file system at a path, in kB, as `df` tells it.
+fn free_kb(path: &str) -> Option<u64> {
+    let df = Command::new("df").args(["-P", "-k", path]).output().ok()?;
+    let table = String::from_utf8(df.stdout).ok()?;
+    table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
 }
 
 fn succeed(mut command: Command, name: &str) {

@@ -88,6 +88,11 @@ impl Smsc {
         format!("smpp://example@127.0.0.1:{}", self.port)
     }
 
+    /// All events, in order.
+    pub fn all(&self) -> Vec<Value> {
+        self.seen.lock().unwrap().clone()
+    }
+
     /// All events of a kind.
     pub fn seen(&self, kind: &str) -> Vec<Value> {
         let seen = self.seen.lock().unwrap();

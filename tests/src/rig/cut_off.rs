@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::audit::Books;
 use super::fleet::Network;
 use super::http::{ask, request};
-use super::load::Crowd;
+use super::load::{Crowd, KEYED};
 use super::receiver::Receiver;
 use super::records::Records;
 use super::scene::{audit, drain};
@@ -62,7 +62,14 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let world = World::make(addresses.all()[0], receiver.addr, &records).await?;
     let (_, round) = watch::channel(0);
     let pause = Duration::ZERO;
-    let crowd = Crowd { world: world.clone(), addresses, records: records.clone(), round, pause };
+    let crowd = Crowd {
+        world: world.clone(),
+        keyed: KEYED,
+        addresses,
+        records: records.clone(),
+        round,
+        pause,
+    };
 
     crowd.hang_up(0, settings.requests, settings.clients, &mut dice).await;
     let mut books = Books::open(&site).await?;

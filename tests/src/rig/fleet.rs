@@ -260,7 +260,7 @@ impl Fleet {
         if self.plan.network == Network::Held {
             command.arg("--hold").arg(self.hold(replica));
         }
-        command.env_clear().envs([
+        command.env_clear().envs(sms_test_clock::variables()).envs([
             ("SMS_ADDR", "127.0.0.1:0"),
             ("SMS_ADMIN_TOKEN", OPERATOR),
             ("SMS_DEMO", "false"),

@@ -21,6 +21,8 @@ const MOST_TRIES: u32 = 40;
 const BETWEEN_TRIES: Duration = Duration::from_millis(300);
 /// Names of clients that make one send, apart from those of the others.
 const FIRST_ALONE: usize = 10_000_000;
+/// How many sends of a hundred carry an idempotency key, unless `--keyed` says otherwise.
+pub(super) const KEYED: u64 = 35;
 /// The longest time that a client waits before it hangs up, in milliseconds.
 const LONGEST_WAIT: u64 = 60;
 
@@ -28,6 +30,8 @@ const LONGEST_WAIT: u64 = 60;
 #[derive(Debug, Clone)]
 pub(super) struct Crowd {
     pub(super) world: World,
+    /// How many sends of a hundred carry an idempotency key.
+    pub(super) keyed: u64,
     pub(super) addresses: Addresses,
     pub(super) records: Records,
     /// The round, which decides who opts out soon.
@@ -204,7 +208,8 @@ impl Client {
             let at = SystemClock.now().plus(Duration::from_secs(1));
             body["schedule_at"] = at.to_string().into();
         }
-        let key = self.dice.percent(35).then(|| format!("key-{}-{}", self.name, self.sends));
+        let is_keyed = self.dice.percent(self.crowd.keyed);
+        let key = is_keyed.then(|| format!("key-{}-{}", self.name, self.sends));
         let header = key.as_ref().map(|key| format!("Idempotency-Key: {key}\r\n"));
         let token = &self.crowd.world.accounts[account].key;
         let header = header.unwrap_or_default();

@@ -32,7 +32,7 @@ pub struct Arguments {
 /// Serves until SIGTERM, or until the rig is gone.
 pub fn serve(arguments: Arguments) -> ExitCode {
     let Arguments { handed, hold, lease, settings } = arguments;
-    logging::start(&settings);
+    logging::start(&settings.log, settings.log_format);
     end_with_the_rig();
     let served = async {
         let route = Carrier::new(&handed, hold).map_err(|error| error.to_string())?;

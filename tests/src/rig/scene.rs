@@ -14,7 +14,7 @@ use super::audit::rules::Waiting;
 use super::audit::{Books, messages, webhooks};
 use super::fault::Outage;
 use super::hand_overs;
-use super::load::Crowd;
+use super::load::{Crowd, KEYED};
 use super::receiver::Receiver;
 use super::records::{Records, Told};
 use super::report::{Report, Violation};
@@ -40,6 +40,9 @@ pub struct Load {
     /// Approximate requests per second of all clients together
     #[arg(long, default_value_t = 40)]
     pub rate: u64,
+    /// How many sends of a hundred carry an idempotency key
+    #[arg(long, default_value_t = KEYED, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub keyed: u64,
     /// Length of leases, in seconds
     #[arg(long, default_value_t = 30)]
     pub lease: u64,
@@ -76,7 +79,7 @@ impl Scene {
         let world = World::make(addresses.all()[0], receiver.addr, &records).await?;
         let (tell_round, round) = watch::channel(0);
         let pause = Duration::from_millis(1_000 * load.clients as u64 / load.rate.max(1));
-        let crowd = Crowd { world, addresses, records, round, pause };
+        let crowd = Crowd { world, keyed: load.keyed, addresses, records, round, pause };
         let (stop, stopping) = watch::channel(());
         let clients = crowd.start(load.clients, dice, &stopping);
         Ok(Self { crowd, receiver, clients, stop, tell_round })

@@ -83,7 +83,7 @@ pub struct Arguments {
 /// Serves until it is killed, or until the rig is gone.
 pub fn serve(arguments: Arguments) -> ExitCode {
     let Arguments { settings } = arguments;
-    logging::start(&settings);
+    logging::start(&settings.log, settings.log_format);
     end_with_the_rig();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
@@ -204,7 +204,7 @@ impl Stage {
         let level = std::env::var("SMS_LOG").unwrap_or_else(|_| "warn".to_owned());
         let (window, binds) = (self.settings.window.to_string(), self.settings.binds.to_string());
         let url = format!("smpp://example@{}", self.smsc.addr);
-        command.env_clear().envs([
+        command.env_clear().envs(sms_test_clock::variables()).envs([
             ("DATABASE_URL", self.database.as_str()),
             ("SMS_ADDR", "127.0.0.1:0"),
             ("SMS_ADMIN_TOKEN", OPERATOR),

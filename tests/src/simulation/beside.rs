@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sms_core::store::Store;
 use sms_store_postgres::{PgSettings, PgStore};
@@ -45,7 +46,10 @@ impl Beside {
 
     /// Keeps files in a temporary folder.
     pub fn sqlite() -> Self {
-        let folder = std::env::temp_dir().join(format!("sms-beside-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        // Tests of one process run side by side.
+        let (process, nth) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("sms-beside-{process}-{nth}"));
         Self { runtime: runtime(), place: Place::Sqlite { folder } }
     }
 

@@ -23,13 +23,14 @@ use super::executor::{Executor, Label, Polled, Role};
 use super::fault::Shaky;
 use super::haze::Haze;
 use super::inventory::read_all;
+use super::model::reply_limits;
 use super::network::{Network, Watched, bring, send_insistence};
 use super::receiver::Receiver;
 use super::sabotage::{Sabotage, Saboteur};
 use super::settings::Settings;
 use super::stage::Stage;
 use super::summary::Summary;
-use super::talk::{Answer, draw_story};
+use super::talk::{Answer, draw_story, named};
 use super::trace::{Detail, Trace};
 use super::twin::{Difference, Other, Twin};
 use super::users::{Caller, Deed, Memory, our_number};
@@ -89,6 +90,9 @@ impl Driver {
         let trace = Trace::new(settings.voice);
         let log = beneath.clone();
         let world = Arc::new(World::new(clock.clone(), books, log, dice.fork(), trace));
+        if twin.is_some() {
+            world.with(|state| state.tidied_at_once = 1_000_000);
+        }
         let haze = Haze::new(world.clone(), beneath, settings.sabotage);
         let stage = Arc::new(Layered(Stage::new(world.clone(), Arc::new(Layered(haze)))));
         let store: Arc<dyn Store> = Arc::new(Layered(Shaky::new(world.clone(), stage)));
@@ -127,6 +131,7 @@ impl Driver {
             .route(Arc::new(simulator))
             .route(Arc::new(test))
             .webhooks(Arc::new(Receiver::new(world.clone())))
+            .reply_limits(reply_limits())
             .build()
     }
 
@@ -272,14 +277,18 @@ impl Driver {
         let now = self.world.now();
         let text = self.world.with(|state| {
             let to = our_number(dice, state)?;
-            // Sometimes one of our own numbers sends to another.
-            let from = if dice.percent(4) { our_number(dice, state)? } else { person(dice) };
+            // Sometimes one of our own numbers sends to another, or it is no number.
+            let from = match dice.below(100) {
+                0..4 => our_number(dice, state)?.into(),
+                4..6 => named(dice)?,
+                _ => person(dice).into(),
+            };
             if dice.percent(8) {
                 send_insistence(dice, state, now);
                 return None;
             }
             if dice.percent(35) {
-                let parts = draw_story(dice, from, to, now);
+                let parts = draw_story(dice, &from, to, now);
                 state.air.send_story(dice, now, parts);
                 return None;
             }

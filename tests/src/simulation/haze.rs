@@ -157,5 +157,5 @@ passes_on! {
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
     DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
-    StatisticsLayer TemplateLayer WebhookLayer
+    StatisticsLayer TemplateLayer UpkeepLayer WebhookLayer
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use sms_core::contact::ContactFilter;
+use sms_core::contact::store::CustomNamesWanted;
 use sms_core::conversation::ConversationFilter;
 use sms_core::event::kinds::Kinds;
 use sms_core::event::log::{EventRequest, ReadFrom};
@@ -11,10 +12,14 @@ use sms_core::event::position::Position;
 use sms_core::ids::AccountId;
 use sms_core::link::LinkFilter;
 use sms_core::message::MessageFilter;
+use sms_core::number::store::NumbersWanted;
 use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
+use sms_core::sender_name::store::NamesWanted;
 use sms_core::statistics::Period;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::{Reads, Store, StoreError};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
+use sms_core::webhook::store::EndpointsWanted;
 
 /// Reads everything, as of `now`. Returns the number of rows read.
 ///
@@ -24,24 +29,25 @@ use sms_core::time::Timestamp;
 pub async fn read_all(store: &dyn Store, now: Timestamp) -> Result<usize, StoreError> {
     let accounts = pages(|page| store.account_list(page)).await?;
     let unrouted = pages(|page| store.unrouted_list(page)).await?;
-    let mut count = accounts.len() + unrouted.len() + store.number_list().await?.len();
+    let mut count =
+        accounts.len() + unrouted.len() + store.number_list(NumbersWanted::All).await?.len();
     count += pages(|page| store.sender_names_for_review(None, page)).await?.len();
     for account in accounts {
         count += read_account(store, account.id, now).await?;
         count += read_people(store, account.id).await?;
         count += read_endpoints(store, account.id).await?;
     }
-    store.dispatch_next().await?;
-    store.deliveries_next().await?;
-    store.replays_next().await?;
-    store.replays_due(now, 100).await?;
-    store.follow_ups_next().await?;
-    store.rents_next().await?;
+    store.next(Due::Messages).await?;
+    store.next(Due::Deliveries).await?;
+    store.next(Due::Replays).await?;
+    store.endpoint_list(EndpointsWanted::ReplaysDue { at: now, limit: 100 }).await?;
+    store.next(Due::FollowUps).await?;
+    store.next(Due::Rents).await?;
     Ok(count)
 }
 
 async fn read_account(
-    store: &dyn Store,
+    store: &dyn Reads,
     id: AccountId,
     now: Timestamp,
 ) -> Result<usize, StoreError> {
@@ -68,7 +74,7 @@ async fn read_account(
     Ok(ledger.len() + messages.len() + campaigns.len() + links.len() + events)
 }
 
-async fn read_events(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
+async fn read_events(store: &dyn Reads, id: AccountId) -> Result<usize, StoreError> {
     let ends = store.event_ends(vec![id]).await?;
     let (kinds, limit) = (Kinds::all(), Limit::default());
     let (mut count, mut from) = (0, ReadFrom::After(Position::START));
@@ -83,13 +89,13 @@ async fn read_events(store: &dyn Store, id: AccountId) -> Result<usize, StoreErr
     }
 }
 
-async fn read_people(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
+async fn read_people(store: &dyn Reads, id: AccountId) -> Result<usize, StoreError> {
     let everybody = ContactFilter::default();
     let contacts = pages(|page| store.contact_list(id, &everybody, page)).await?;
     for contact in &contacts {
         store.contact_get(id, contact.id).await?;
     }
-    store.custom_names(id).await?;
+    store.custom_names(id, CustomNamesWanted::All).await?;
     let lists = pages(|page| store.list_list(id, page)).await?;
     for list in &lists {
         let filter = ContactFilter { list_id: Some(list.id), search: None };
@@ -100,14 +106,14 @@ async fn read_people(store: &dyn Store, id: AccountId) -> Result<usize, StoreErr
     store.unread_total(id).await?;
     let keywords = pages(|page| store.keyword_list(id, page)).await?;
     let templates = pages(|page| store.template_list(id, None, page)).await?;
-    let names = store.sender_name_list(id).await?;
+    let names = store.sender_name_list(id, NamesWanted::All).await?;
     let opt_outs = store.opt_out_list(id, None, OffsetRequest::default()).await?;
     let people = contacts.len() + conversations.len() + opt_outs.items.len();
     Ok(people + lists.len() + keywords.len() + templates.len() + names.len())
 }
 
-async fn read_endpoints(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
-    let endpoints = store.endpoint_list(id).await?;
+async fn read_endpoints(store: &dyn Reads, id: AccountId) -> Result<usize, StoreError> {
+    let endpoints = store.endpoint_list(EndpointsWanted::Of(id)).await?;
     let mut count = endpoints.len();
     for endpoint in endpoints {
         count += pages(|page| store.delivery_list(id, endpoint.id, page)).await?.len();

@@ -63,6 +63,7 @@ use check::read;
 pub use claim::ClaimSeen;
 pub use comeback::CancelSeen;
 pub use commit::Commit;
+pub use keyword::reply_limits;
 pub use record::{
     AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, Entry, FirstSend,
     InboxModel, LogModel, MessageModel, Reading, ReplayAsked, SegmentsModel, Thread,
@@ -150,6 +151,8 @@ pub struct Tally {
     pub matches: u64,
     /// Matches without a reply because of the hourly limit of replies.
     pub throttled: u64,
+    /// Pauses of keyword replies.
+    pub reply_pauses: u64,
     /// Matches without a reply because the sender is one of our numbers.
     pub unanswered: u64,
     /// Keyword replies.
@@ -214,6 +217,7 @@ impl Tally {
             given_up: self.given_up + other.given_up,
             matches: self.matches + other.matches,
             throttled: self.throttled + other.throttled,
+            reply_pauses: self.reply_pauses + other.reply_pauses,
             unanswered: self.unanswered + other.unanswered,
             replies: self.replies + other.replies,
             links: self.links + other.links,
@@ -283,8 +287,8 @@ pub struct Model {
     pub fulfilled: BTreeSet<FollowUpId>,
     /// Unrouted messages.
     pub unrouted: BTreeSet<MessageId>,
-    /// Long messages of which segments arrived.
-    pub parts: BTreeMap<SegmentKey, SegmentsModel>,
+    /// Long messages of which segments arrived, and their number among those with the same key.
+    pub parts: BTreeMap<(SegmentKey, u32), SegmentsModel>,
     /// Sender names.
     pub sender_names: BTreeMap<SenderNameId, SenderName>,
     /// Tracked links.

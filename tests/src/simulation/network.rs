@@ -45,6 +45,8 @@ enum Fate {
     StayUntold,
     /// It is refused.
     Refuse,
+    /// It waited too long for its turn.
+    GivenBack,
 }
 
 impl Fate {
@@ -76,7 +78,7 @@ impl Fate {
         match self {
             Self::Leave { turns, after } => (turns, after),
             Self::LeaveUnheard { after } | Self::Stall { after } => (0, after),
-            Self::Later | Self::LeaveUntold | Self::StayUntold | Self::Refuse => {
+            Self::Later | Self::LeaveUntold | Self::StayUntold | Self::Refuse | Self::GivenBack => {
                 (0, Duration::ZERO)
             }
         }
@@ -93,6 +95,7 @@ impl Fate {
             Self::LeaveUntold | Self::StayUntold => {
                 HandOver::Unanswered { detail: "no answer came".to_owned() }
             }
+            Self::GivenBack => HandOver::GivenBack,
             Self::Refuse => HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None },
         }
     }
@@ -110,6 +113,15 @@ impl Network {
     /// A route of this name.
     pub fn new(name: &'static str, world: Arc<World>, sabotage: Option<Sabotage>) -> Self {
         Self { name: RouteName::new(name), world, sabotage }
+    }
+
+    /// The time between two messages of a hand-over; `None` if the network is fast. One in four is
+    /// slow, so that what waits in the route has to be looked at again.
+    fn gap(&self, messages: &[OutboundMessage]) -> Option<Duration> {
+        let first = messages.first()?.message.as_u128();
+        let is_slow = first.is_multiple_of(4) && self.world.with(|it| it.weather) != Weather::Calm;
+        let millis = [20, 50, 100, 300, 700];
+        is_slow.then(|| Duration::from_millis(millis[(first / 4 % 5) as usize]))
     }
 
     fn take(&self, text: &OutboundMessage) -> Fate {
@@ -147,7 +159,15 @@ impl Route for Network {
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
-            let fates: Vec<Fate> = messages.iter().map(|text| self.take(text)).collect();
+            let mut fates = Vec::with_capacity(messages.len());
+            let gap = self.gap(messages);
+            for text in messages {
+                if let Some(gap) = gap {
+                    self.world.sleep(gap).await;
+                }
+                let is_taken = text.look.is_fresh() || self.sabotage == Some(Sabotage::SubmitsLate);
+                fates.push(if is_taken { self.take(text) } else { Fate::GivenBack });
+            }
             if self.sabotage == Some(Sabotage::HandsOverTwice)
                 && self.world.with(|state| state.air.handed > 100)
             {
@@ -217,7 +237,7 @@ pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
     let Some((to, word)) = words.get(dice.below(words.len())).cloned() else { return };
     for _ in 0..14 {
         let body = Body::new(word.clone());
-        let text = InboundMessage { from, to, body, route: by_which(dice) };
+        let text = InboundMessage { from: from.into(), to, body, route: by_which(dice) };
         let at = now.plus(Duration::from_millis(dice.between(0, 1_500_000)));
         state.air.send(at, News::Inbound(text));
     }

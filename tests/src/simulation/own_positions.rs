@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sms_core::event::Event;
 use sms_core::event::log::ReadFrom;
 use sms_core::page::Limit;
+use sms_core::store::Reads;
 
 use super::whole_log::{first_event, page_of, whole_log};
 use crate::layer::prelude::*;
@@ -30,7 +31,7 @@ impl Calls {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn end(&self, first: &dyn Store) -> Result<(), StoreError> {
+    pub async fn end(&self, first: &dyn Reads) -> Result<(), StoreError> {
         let page = PageRequest { limit: Limit::EXPORT, after: None };
         let accounts = first.account_list(page).await?.items;
         let ids = accounts.iter().map(|account| account.id).collect();
@@ -239,5 +240,5 @@ passes_on! {
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
     DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
     MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
-    StatisticsLayer TemplateLayer WebhookLayer
+    StatisticsLayer TemplateLayer UpkeepLayer WebhookLayer
 }

@@ -15,7 +15,8 @@ use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
 use sms_core::opt_out::OptOutSource;
 use sms_core::random::SeededRandom;
-use sms_core::route::{HandOver, OutboundMessage, RouteName};
+use sms_core::route::{HandOver, Look, OutboundMessage, RouteName};
+use sms_core::sending::FieldGaps;
 use sms_core::sending::plan::Extent;
 
 use crate::layer::prelude::*;
@@ -32,6 +33,8 @@ mod webhook;
 pub enum Sabotage {
     /// The network gets messages twice under one lease.
     HandsOverTwice,
+    /// The network gets messages however long ago somebody looked at them.
+    SubmitsLate,
     /// The store lets workers claim messages that failed because their number had opted out.
     MessagesOptedOut,
     /// The store answers a repeated request with another batch.
@@ -145,6 +148,7 @@ impl Saboteur {
             messages: vec![message],
             links: Vec::new(),
             rejected: Vec::new(),
+            gaps: FieldGaps::default(),
             entry_id: ids.next(),
             lane: Lane::Normal,
             claimable_at: at,
@@ -199,7 +203,9 @@ impl Saboteur {
         let accounts = self.inner.account_list(PageRequest::default()).await;
         let mut all = Vec::new();
         for account in accounts.map(|page| page.items).unwrap_or_default() {
-            all.extend(self.inner.endpoint_list(account.id).await.unwrap_or_default());
+            all.extend(
+                self.inner.endpoint_list(EndpointsWanted::Of(account.id)).await.unwrap_or_default(),
+            );
         }
         all
     }
@@ -231,6 +237,7 @@ fn outbound(text: Message) -> OutboundMessage {
         lane: Lane::Normal,
         attempt: 0,
         expires_at: text.id.timestamp().plus(sms_core::dispatch::VALIDITY),
+        look: Look::at(text.id.timestamp()),
     }
 }
 
@@ -284,7 +291,7 @@ impl InboundLayer for Saboteur {
             && self.does(Sabotage::JoinsTwice)
         {
             let _: MessageId = ids.next();
-            let (from, to, body) = (text.from, text.to, text.body.clone());
+            let (from, to, body) = (text.originator(), text.to, text.body.clone());
             let text = InboundMessage { from, to, body, route };
             let plan = InboundPlan::new(text, Origin::Network, at, ids);
             drop(self.inner.inbound_take(plan, None).await?);

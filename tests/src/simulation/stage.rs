@@ -13,8 +13,8 @@ use super::trace::Detail;
 use super::world::{Weather, World};
 use crate::layer::prelude::*;
 use crate::layer::{
-    AccountLayer, ApiKeyLayer, CreditLayer, DispatchLayer, IdempotencyLayer, Layer, MessageLayer,
-    NumberLayer, Pass, ReceiptLayer, SendingLayer, passes_on,
+    AccountLayer, ApiKeyLayer, CreditLayer, DispatchLayer, Layer, MessageLayer, NumberLayer, Pass,
+    ReceiptLayer, SendingLayer, call, passes_on,
 };
 
 mod campaign;
@@ -25,6 +25,7 @@ mod inbound;
 mod keyword;
 mod link;
 mod sender_name;
+mod upkeep;
 mod webhook;
 
 /// A store whose calls take turns and are compared with the model.
@@ -69,7 +70,7 @@ impl Layer for Stage {
     }
 }
 
-passes_on! { Stage: HealthLayer SessionLayer StatisticsLayer TemplateLayer }
+passes_on! { Stage: HealthLayer IdempotencyLayer SessionLayer StatisticsLayer TemplateLayer }
 
 /// The answer of a command that took effect or failed, apart from that to a repetition, which
 /// changed nothing.
@@ -99,7 +100,7 @@ impl AccountLayer for Stage {
         id: AccountId,
         change: AccountChange,
         at: Timestamp,
-    ) -> Result<Option<Account>, StoreError> {
+    ) -> Result<Option<Account>, CommitError<Changed>> {
         self.before("account_update").await;
         let asked = change.clone();
         let answer = self.inner.account_update(id, change, at).await?;
@@ -207,19 +208,6 @@ impl DispatchLayer for Stage {
     }
 }
 
-impl IdempotencyLayer for Stage {
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        self.before("idempotency_tidy").await;
-        let answer = self.inner.idempotency_tidy(before, limit).await?;
-        self.after(|model, _| {
-            model.saw_keys_tidied(before);
-            Ok(())
-        })
-        .await;
-        Ok(answer)
-    }
-}
-
 impl MessageLayer for Stage {
     async fn message_get(
         &self,
@@ -267,17 +255,22 @@ impl NumberLayer for Stage {
         Ok(answer)
     }
 
-    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        self.before("numbers_for").await;
-        let answer = self.inner.numbers_for(account).await?;
-        self.world.judge(|model, moment| model.saw_numbers(moment, account, &answer));
+    async fn number_list(&self, wanted: NumbersWanted) -> Result<Vec<Number>, StoreError> {
+        self.before(call::of_numbers(wanted)).await;
+        let answer = self.inner.number_list(wanted).await?;
+        if let NumbersWanted::UsableBy(account) = wanted {
+            self.world.judge(|model, moment| model.saw_numbers(moment, account, &answer));
+        }
         Ok(answer)
     }
 
-    async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn number_check_in(&self, who: CheckedIn, at: Timestamp) -> Result<usize, StoreError> {
         self.before("number_check_in").await;
-        let answer = self.inner.number_check_in(id, at).await?;
-        self.after(|model, _| model.saw_check_in(id, at, answer)).await;
+        let seen = who.clone();
+        let answer = self.inner.number_check_in(who, at).await?;
+        if let CheckedIn::Number(id) = seen {
+            self.after(|model, _| model.saw_check_in(id, at, answer == 1)).await;
+        }
         Ok(answer)
     }
 

@@ -1,8 +1,8 @@
 //! The inbound messages of people, what they ask for, and what keywords reply. All of this is
 //! separate from the code under test.
 
-use sms_core::inbound::segment::{InboundSegment, Place};
-use sms_core::message::Body;
+use sms_core::inbound::segment::{InboundSegment, Place, SegmentText};
+use sms_core::originator::Originator;
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
@@ -52,6 +52,9 @@ const STORIES: [&[&str]; 5] = [
     &["One ", "and two ", "and three ", "and four"],
     &["Menu"],
 ];
+
+/// Short codes and names that send messages.
+const NAMES: [&str; 3] = ["ACME", "Acme", "60123"];
 
 /// What an inbound message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,18 +107,28 @@ pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u32)> {
     Some((words.replace("{first_name}", first_name), parts))
 }
 
+/// A short code or a name that sends messages.
+pub fn named(dice: &mut Dice) -> Option<Originator> {
+    Originator::parse(NAMES[dice.below(NAMES.len())]).ok()
+}
+
 /// A long message: its segments in order.
-pub fn draw_story(dice: &mut Dice, from: E164, to: E164, at: Timestamp) -> Vec<InboundSegment> {
+pub fn draw_story(
+    dice: &mut Dice,
+    from: &Originator,
+    to: E164,
+    at: Timestamp,
+) -> Vec<InboundSegment> {
     let words = STORIES[dice.below(STORIES.len())];
     let reference = u16::try_from(dice.below(3)).unwrap_or_default();
     let total = u8::try_from(words.len()).unwrap_or_default();
     let part = |(number, words): (u8, &&str)| {
         Some(InboundSegment {
-            from,
+            from: from.clone(),
             to,
             reference,
             place: Place::new(number, total)?,
-            body: Body::new(*words),
+            text: SegmentText::whole(words),
             route: RouteName::new("network"),
             received_at: at,
         })

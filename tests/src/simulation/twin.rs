@@ -15,19 +15,19 @@ use super::chance::Chance;
 use super::own_positions::{Calls, OwnPositions};
 use crate::layer::calls::store_calls;
 use crate::layer::prelude::*;
-use crate::layer::{Answer, Layered};
+use crate::layer::{Answer, Layered, first};
 
 /// Calls whose answers need not agree: most count internal work of a store, and the last may be a
 /// few seconds old.
 const FREE: [&str; 7] = [
-    "campaign_counts_tidy",
-    "deliveries_tidy",
+    "tidy(CampaignCounts)",
+    "tidy(Deliveries)",
     // Each store groups the events of a call into rows of its own.
-    "events_tidy",
+    "tidy(Events)",
     // Memory forgets old ones with each test as well.
-    "test_sends_tidy",
-    "search_prepare",
-    "statistics_fold",
+    "tidy(TestSends)",
+    "tidy(Search)",
+    "tidy(Statistics)",
     "address_book_is_empty",
 ];
 
@@ -53,7 +53,10 @@ impl Difference {
     }
 
     fn note<A: Answer + fmt::Debug + 'static>(&self, call: &str, first: &A, other: &A) {
-        if !first.is_same(other) && !are_same_contacts(first, other) && !FREE.contains(&call) {
+        if !first.is_same(other)
+            && !are_same_in_any_order(call, first, other)
+            && !FREE.contains(&call)
+        {
             let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             seen.get_or_insert_with(|| {
                 format!("{call} answers {first:#?}\nand of the other store {other:#?}")
@@ -62,15 +65,27 @@ impl Difference {
     }
 }
 
-/// Whether both are the same contacts, which a store may return in any order.
-fn are_same_contacts(first: &dyn Any, other: &dyn Any) -> bool {
-    let contacts = |answer: &dyn Any| {
-        let found = answer.downcast_ref::<Result<Vec<Contact>, StoreError>>()?;
+/// Whether both are the same items, which a store may return in any order.
+fn are_same_in_any_order(call: &str, first: &dyn Any, other: &dyn Any) -> bool {
+    match call {
+        "contacts_among" => are_same_by(first, other, |contact: &Contact| contact.id),
+        "sender_name_list(Approved)" => are_same_by(first, other, |name: &SenderName| name.id),
+        _ => false,
+    }
+}
+
+fn are_same_by<T: Clone + PartialEq + 'static, K: Ord>(
+    first: &dyn Any,
+    other: &dyn Any,
+    key: impl Fn(&T) -> K,
+) -> bool {
+    let items = |answer: &dyn Any| {
+        let found = answer.downcast_ref::<Result<Vec<T>, StoreError>>()?;
         let mut found = found.as_ref().ok()?.clone();
-        found.sort_by_key(|contact| contact.id);
+        found.sort_by_key(&key);
         Some(found)
     };
-    contacts(first).is_some_and(|found| contacts(other) == Some(found))
+    items(first).is_some_and(|found| items(other) == Some(found))
 }
 
 /// Two stores in the place of one.
@@ -99,14 +114,18 @@ impl Twin {
 }
 
 macro_rules! twin {
-    ($($noun:ident as $layer:ident {
-        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    ($($layer:ident {
+        $($noun:ident {
+            $($name:ident($($arg:ident: $type:ty),*)
+                -> $answer:ty $(, of $list:ident)? $(, as $call:expr)?;)*
+        })+
     })*) => {
-        $(
+        $($(
             #[async_trait]
             impl $noun for Twin {
                 $(
                     async fn $name(&self, $($arg: $type),*) -> $answer {
+                        let call = first!($($call,)? stringify!($name));
                         let before = self.chance.mark();
                         let first = self.first.$name($(Clone::clone(&$arg)),*).await;
                         let drawn = self.chance.mark();
@@ -114,14 +133,43 @@ macro_rules! twin {
                         let Other { store, runtime, option: _ } = &self.other;
                         let other = runtime.block_on(store.$name($($arg),*));
                         self.chance.turn_to(&drawn);
-                        self.difference.note(stringify!($name), &first, &other);
+                        self.difference.note(call, &first, &other);
                         let ended = self.calls.end(&*self.first).await;
                         self.difference.note("the end of a call", &ended, &Ok(()));
                         first
                     }
                 )*
             }
-        )*
+        )+)*
     };
 }
 store_calls!(twin);
+
+#[cfg(test)]
+mod tests {
+    use sms_core::ids::SenderNameId;
+
+    use super::*;
+
+    #[test]
+    fn approved_names_are_compared_in_any_order_and_those_of_a_list_in_theirs() {
+        let name = |id: u128| {
+            let (account, at) = (AccountId::from_u128(1), Timestamp::from_millis(0));
+            let value = "Bistro".parse().unwrap();
+            SenderName::requested(SenderNameId::from_u128(id), account, value, None, at)
+        };
+        let answer =
+            |names: &[SenderName]| -> Result<Vec<SenderName>, StoreError> { Ok(names.to_vec()) };
+        let both = [name(1), name(2)];
+        let turned = [name(2), name(1)];
+        for (call, other, is_same) in [
+            ("sender_name_list(Approved)", &turned[..], true),
+            ("sender_name_list(Approved)", &turned[..1], false),
+            ("sender_name_list", &turned[..], false),
+        ] {
+            let difference = Difference::default();
+            difference.note(call, &answer(&both), &answer(other));
+            assert_eq!(difference.take().is_none(), is_same, "{call} of {}", other.len());
+        }
+    }
+}

@@ -10,7 +10,7 @@ use sms_core::ids::{
 };
 use sms_core::link::LinkCode;
 use sms_core::phone::E164;
-use sms_core::sender_name::Decision;
+use sms_core::sender_name::review::Decision;
 use sms_core::sending::IdempotencyKey;
 
 use super::dice::Dice;

@@ -3,9 +3,10 @@
 use sms_core::event::kinds::Kinds;
 use sms_core::event::log::{EventPage, EventRequest, LoggedEvent, ReadFrom};
 use sms_core::event::position::Position;
+use sms_core::event::store::ReadsEvents;
 use sms_core::ids::AccountId;
 use sms_core::page::Limit;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::StoreError;
 
 /// Reads the log of an account from its beginning to its end.
 ///
@@ -13,7 +14,7 @@ use sms_core::store::{Store, StoreError};
 ///
 /// If the store fails.
 pub async fn whole_log(
-    store: &dyn Store,
+    store: &dyn ReadsEvents,
     account: AccountId,
 ) -> Result<Vec<LoggedEvent>, StoreError> {
     let (mut log, mut after) = (Vec::new(), Position::START);
@@ -37,7 +38,7 @@ pub fn first_request(from: ReadFrom) -> EventRequest {
 ///
 /// If the store fails.
 pub async fn first_event(
-    store: &dyn Store,
+    store: &dyn ReadsEvents,
     account: AccountId,
     from: ReadFrom,
 ) -> Result<Option<LoggedEvent>, StoreError> {

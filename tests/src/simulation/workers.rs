@@ -10,6 +10,11 @@ use sms_core::{Error, Sms};
 use super::dice::Dice;
 use super::world::World;
 
+/// The most pieces of work in one call.
+const MOST: usize = 60;
+/// The same for messages, of which a slow route has hundreds in hand.
+const MOST_DISPATCHED: usize = 300;
+
 /// One call of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chore {
@@ -47,8 +52,9 @@ impl Chore {
             (4, 6),
             (9, 8),
         ]);
-        let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
+        let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, MOST)]);
         match kind {
+            0 if most == MOST => Self::Dispatch(MOST_DISPATCHED),
             0 => Self::Dispatch(most),
             1 => Self::Deliver(most),
             2 => Self::DeliverByRoom(most),
@@ -114,7 +120,10 @@ impl Chore {
             Self::Replay => sms.replays_go_on().await.map(drop),
             Self::Simulate(limit) => sms.simulate_due(limit).await.map(drop),
             Self::Renew => sms.renew_leases().await,
-            Self::Tidy => sms.tidy(50).await.map(drop),
+            Self::Tidy => {
+                let limit = world.with(|state| state.tidied_at_once);
+                sms.tidy(limit).await.map(drop)
+            }
             Self::ChargeRents(limit) => sms.charge_rents(limit).await.map(drop),
         }
     }

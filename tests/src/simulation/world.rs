@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use sms_core::clock::{Clock, ManualClock};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
 
 use super::air::Air;
 use super::dice::Dice;
@@ -63,6 +64,9 @@ pub struct State {
     pub visits: Visits,
     /// Those who follow the event log.
     pub followers: Vec<Follower>,
+    /// How much a call that tidies removes at most. Beside another store it is all there is: each
+    /// store chooses among what is equally old, and has other work of its own to count.
+    pub tidied_at_once: usize,
     /// In how many of a thousand calls the store fails before, and in how many after.
     pub shakiness: u64,
     /// How often it did.
@@ -101,6 +105,7 @@ impl World {
             model: Model::default(),
             air: Air::default(),
             followers: Vec::new(),
+            tidied_at_once: 50,
             shakiness: 0,
             faults: 0,
             shaken: BTreeSet::new(),
@@ -122,7 +127,7 @@ impl World {
 
     /// When the next follow-up is due.
     pub fn next_comeback(&self) -> Option<Timestamp> {
-        self.books.follow_ups_next().now_or_never().and_then(Result::ok).flatten()
+        self.books.next(Due::FollowUps).now_or_never().and_then(Result::ok).flatten()
     }
 
     /// Reads or changes the shared state.

@@ -40,12 +40,32 @@ struct Modules(BTreeMap<Pieces, Module>);
 ///   A `pub use` whose name the file needs for its own code does import, as does any glob.
 /// - `use super::Item` imports the parent, like any other file.
 pub(super) fn imports(root: &str, source: &dyn Fn(&str) -> Option<String>) -> Imports {
-    let mut modules = Modules(BTreeMap::new());
-    modules.read(root, &[], source);
-    modules.0.keys().map(|path| (modules.0[path].file.clone(), modules.imported_by(path))).collect()
+    let modules = Modules::of(root, source);
+    modules.by_file(|path| modules.imported_by(path))
+}
+
+/// Reads a crate in the same way, by the paths that a reader follows:
+///
+/// - A file imports the file of the module that a path *names*, even if that only passes the item
+///   on from another.
+/// - `pub use child::Item` imports the child; `mod child;` imports nothing.
+/// - Where `use` brings in a module, a path that begins with its name goes on from there.
+pub(super) fn imports_by_path(root: &str, source: &dyn Fn(&str) -> Option<String>) -> Imports {
+    let modules = Modules::of(root, source);
+    modules.by_file(|path| modules.named_by(path))
 }
 
 impl Modules {
+    fn of(root: &str, source: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut modules = Self(BTreeMap::new());
+        modules.read(root, &[], source);
+        modules
+    }
+
+    fn by_file(&self, imported: impl Fn(&[String]) -> BTreeSet<String>) -> Imports {
+        self.0.iter().map(|(path, module)| (module.file.clone(), imported(path))).collect()
+    }
+
     fn read(&mut self, file: &str, path: &[String], source: &dyn Fn(&str) -> Option<String>) {
         let text = source(file).unwrap_or_else(|| panic!("{file} is there"));
         let syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -84,9 +104,24 @@ impl Modules {
             .collect()
     }
 
-    /// The module that defines the item that a path names, seen from the module `from`. `None` if
-    /// the path names a module, or something of another crate.
-    fn defining(&self, from: &[String], path: &[String], passed_on: usize) -> Option<Pieces> {
+    fn named_by(&self, path: &[String]) -> BTreeSet<String> {
+        let module = &self.0[path];
+        let file = |named: (Pieces, &[String])| self.0[&named.0].file.clone();
+        let brought_in =
+            module.uses.iter().filter_map(|item| self.named(path, &item.path).map(file));
+        let written_out = module.paths.iter().filter_map(|pieces| {
+            let begins = module.uses.iter().find(|item| item.name == pieces[0]);
+            let begin = begins.map_or(&pieces[..1], |item| &item.path);
+            let whole = [begin, &pieces[1..]].concat();
+            // `pub(in crate::noun)` names a module and nothing in it.
+            self.named(path, &whole).filter(|(_, rest)| !rest.is_empty()).map(file)
+        });
+        brought_in.chain(written_out).filter(|file| *file != module.file).collect()
+    }
+
+    /// The module that a path names, seen from the module `from`, and what it names in there.
+    /// `None` if it names none.
+    fn named<'a>(&self, from: &[String], path: &'a [String]) -> Option<(Pieces, &'a [String])> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Pieces::new(), &path[1..]),
             "self" => (from.to_vec(), &path[1..]),
@@ -103,14 +138,22 @@ impl Modules {
         while let Some(deeper) = child(&module, rest) {
             (module, rest) = (deeper, &rest[1..]);
         }
+        // A name that stands alone and is not brought in is of this file, or of the prelude.
+        (rest.len() < path.len()).then_some((module, rest))
+    }
+
+    /// The module that defines the item that a path names, seen from the module `from`. `None` if
+    /// the path names a module, or something of another crate.
+    fn defining(&self, from: &[String], path: &[String], passed_on: usize) -> Option<Pieces> {
+        let named = self.named(from, path);
+        let (module, rest) = named.clone().unwrap_or_else(|| (from.to_vec(), path));
         let name = rest.first()?;
         if let Some(item) = self.0.get(&module)?.uses.iter().find(|item| item.name == *name) {
             let onward = [&item.path[..], &rest[1..]].concat();
             // `use name::name` of another crate leads back here.
             return (passed_on < 10).then(|| self.defining(&module, &onward, passed_on + 1))?;
         }
-        // A name that stands alone and is not brought in is of this file, or of the prelude.
-        (rest.len() < path.len()).then_some(module)
+        named.map(|(module, _)| module)
     }
 }
 

@@ -8,23 +8,35 @@ use sms_core::time::Timestamp;
 use super::draft::Draft;
 use super::price::as_read;
 use super::words::{people, send_words};
+use crate::form::FieldTroubles;
 use crate::format::{coming_time, credits};
 use crate::part::button::{Kind, submit};
+use crate::part::form::problems;
+use crate::part::gaps::{NOT_AGREED, agreement};
 use crate::part::head::head;
 use crate::part::notice::{Notice, notice};
 use crate::part::price::big_price;
 use crate::part::rejection::rejections;
 
-/// What is asked.
+/// Why it is asked again. Nothing was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The price is another one. Carries the one that they agreed to.
+    PriceChanged(u64),
+    /// Some merge fields cannot be filled in, and the person has not agreed to that.
+    NotAgreed,
+}
+
+/// What the page asks: whether to send this for this price.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a> {
-    /// The message.
+    /// The message as the person wrote it.
     pub draft: &'a Draft,
     /// Its price, of now.
     pub quote: &'a Quote,
-    /// The price that somebody agreed to and that no longer holds.
-    pub agreed: Option<u64>,
-    /// Live or test.
+    /// What no longer holds of what the person agreed to; `None` at first.
+    pub again: Option<Again>,
+    /// The kind of key that the person signed in with.
     pub mode: Mode,
     /// When it goes; `None` for now.
     pub at: Option<Timestamp>,
@@ -38,13 +50,19 @@ impl Question<'_> {
         if self.at.is_some() { "Schedule this message?" } else { "Send this message?" }
     }
 
-    /// The page.
+    /// The page, whose form carries this token.
     pub(super) fn view(&self, csrf: &str) -> Markup {
-        let Self { draft, quote, agreed, mode, at, now } = *self;
+        let Self { draft, quote, again, mode, at, now } = *self;
         html! {
             (head(self.title()))
             div.stack {
-                @if let Some(agreed) = agreed { (changed(agreed, quote)) }
+                @match again {
+                    Some(Again::PriceChanged(agreed)) => { (changed(agreed, quote)) }
+                    Some(Again::NotAgreed) => {
+                        (problems(NOT_AGREED, &FieldTroubles::none(), &[]))
+                    }
+                    None => {}
+                }
                 section.card.stack {
                     p {
                         "It goes to " (people(quote.recipients))
@@ -70,8 +88,9 @@ impl Question<'_> {
                 input type="hidden" name="csrf" value=(csrf);
                 input type="hidden" name="price" value=(quote.credits);
                 (hidden(draft))
+                (agreement(&quote.gaps))
                 div.actions {
-                    (submit("Go back").sending("action", "edit"))
+                    (submit("Go back").sending("action", "edit").unchecked())
                     (submit(words).kind(Kind::Main).sending("action", "send"))
                 }
             }

@@ -13,11 +13,11 @@ use crate::format::from_field;
 /// The message, as far as it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
-    /// Numbers, as typed.
+    /// Numbers as typed, in any format and with any separators.
     pub to: String,
     /// The chosen contacts, in the order of their choice.
     pub contacts: Vec<ContactId>,
-    /// The chosen list.
+    /// The chosen list; `None` for no list.
     pub list: Option<ListId>,
     /// The text, as typed.
     pub body: String,
@@ -33,7 +33,7 @@ pub(super) struct Draft {
     pub key: String,
 }
 
-/// What somebody does with the form.
+/// What the person does with the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// They want to send it, and are asked.
@@ -42,7 +42,7 @@ pub(super) enum Step {
     Send,
     /// They put the text of a template in the place of what is written.
     UseTemplate(Option<TemplateId>),
-    /// They put plain characters in the place of dear ones.
+    /// They replace characters outside the GSM alphabet by plain ones.
     UsePlain,
     /// They add a contact.
     Add(ContactId),
@@ -72,7 +72,7 @@ impl Step {
 }
 
 impl Draft {
-    /// An empty message.
+    /// An empty message, whose send will have this idempotency key.
     pub(super) fn empty(key: String) -> Self {
         Self {
             to: String::new(),
@@ -109,7 +109,7 @@ impl Draft {
         }
     }
 
-    /// Whether nobody gets it.
+    /// Whether it has no recipient.
     fn is_to_nobody(&self) -> bool {
         self.to.trim().is_empty() && self.contacts.is_empty() && self.list.is_none()
     }

@@ -20,13 +20,13 @@ use crate::part::region::region;
 /// What is written, and what the service says of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written<'a> {
-    /// What is written.
+    /// The message as the fields hold it.
     pub draft: &'a Draft,
     /// What the service says of it.
     pub seen: &'a Seen,
     /// Where programs reach the service.
     pub public_url: &'a str,
-    /// Live or test.
+    /// The kind of key that the person signed in with.
     pub mode: Mode,
     /// The time of showing.
     pub now: Timestamp,
@@ -87,8 +87,8 @@ impl Written<'_> {
         }
     }
 
-    /// The parts of the page that a preview puts in their places. What somebody types into is there
-    /// only if the step changes it.
+    /// The parts of the page that a preview puts in their places. A field that the person types
+    /// into is there only if the step changes it.
     pub(super) fn regions(&self, step: Step) -> Markup {
         let Self { draft, seen, .. } = *self;
         html! {

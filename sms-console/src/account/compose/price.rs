@@ -48,7 +48,7 @@ pub(super) fn price_card(
     }
 }
 
-/// The text as somebody reads it.
+/// The text as a recipient reads it.
 pub(super) fn as_read(title: &str, text: &str) -> Markup {
     html! {
         div.stack-tight {

@@ -9,7 +9,7 @@ use sms_core::phone::E164;
 use sms_core::service::AccountHandle;
 
 use super::draft::Draft;
-use crate::format::{full_name, number};
+use crate::format::number;
 use crate::part::notice::in_words;
 
 /// How many people of a list are offered.
@@ -43,7 +43,7 @@ impl Readers {
         Ok(Self { all, chosen, text })
     }
 
-    /// The card that shows it; nothing if there is nobody.
+    /// The card that shows it; empty if there is no recipient.
     pub(super) fn view(&self) -> Markup {
         let Self { all, chosen, text } = self;
         if all.is_empty() {
@@ -74,13 +74,10 @@ impl Readers {
 }
 
 fn reader(contact: &Contact) -> (E164, String) {
-    let details = &contact.details;
-    let name = full_name(details.first_name.as_deref(), details.last_name.as_deref());
-    let name = if name.is_empty() { "No name".to_owned() } else { name };
-    (contact.phone, name)
+    (contact.phone, contact.details.full_name().unwrap_or_else(|| "No name".to_owned()))
 }
 
-/// The first people of a list; nobody if it is gone.
+/// The first people of a list; none if the list is gone.
 async fn listed(handle: &AccountHandle, list: ListId) -> Result<Vec<Contact>, Error> {
     let page = PageRequest { limit: Limit::new(MOST).unwrap_or_default(), after: None };
     match handle.list_contacts(list, page).await {

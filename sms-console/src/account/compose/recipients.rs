@@ -6,8 +6,9 @@ use sms_core::contact::Contact;
 use super::draft::Draft;
 use super::seen::Seen;
 use crate::account::choices::Choices;
+use crate::account::contact_table::called;
 use crate::form::FieldTroubles;
-use crate::format::{counted, full_name, number};
+use crate::format::{counted, number};
 use crate::part::field::Field;
 
 /// The fields. `search` is what is looked for among the contacts.
@@ -55,7 +56,8 @@ pub(super) fn found(contacts: Option<&[Contact]>) -> Markup {
                 @for contact in contacts {
                     button type="submit" name="add" value=(contact.id) data-quiet
                         data-clears="contact_search" {
-                        (or(&name_of(contact), "No name")) ", " (number(contact.phone))
+                        (contact.details.full_name().as_deref().unwrap_or("No name"))
+                        ", " (number(contact.phone))
                         @if contact.opted_out { ", opted out" }
                     }
                 }
@@ -74,8 +76,7 @@ pub(super) fn chips(contacts: &[Contact]) -> Markup {
 }
 
 fn chip(contact: &Contact) -> Markup {
-    let (phone, name) = (number(contact.phone), name_of(contact));
-    let name = or(&name, &phone);
+    let name = called(contact);
     html! {
         span.chip {
             (name)
@@ -84,13 +85,4 @@ fn chip(contact: &Contact) -> Markup {
                 data-focuses="contact_search" aria-label={ "Remove " (name) } { "×" }
         }
     }
-}
-
-fn name_of(contact: &Contact) -> String {
-    let details = &contact.details;
-    full_name(details.first_name.as_deref(), details.last_name.as_deref())
-}
-
-fn or<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
-    if name.is_empty() { otherwise } else { name }
 }

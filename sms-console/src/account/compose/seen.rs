@@ -22,7 +22,7 @@ const MOST_FOUND: u32 = 8;
 pub(super) struct Seen {
     /// The chosen contacts. Those that are gone are left out.
     pub contacts: Vec<Contact>,
-    /// Who was found; `None` if nobody was looked for.
+    /// Who was found; `None` without a search.
     pub found: Option<Vec<Contact>>,
     /// Who can read it.
     pub readers: Readers,

@@ -9,6 +9,7 @@ use sms_core::ids::EndpointId;
 use sms_core::page::{Limit, Page as ListPage};
 use sms_core::service::webhook::Rotation;
 use sms_core::time::Timestamp;
+use sms_core::version::Versioned;
 use sms_core::webhook::delivery::{Delivery, KEPT_FOR};
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
 use sms_core::webhook::replay::ReplayBegun;
@@ -23,6 +24,7 @@ use super::{ENDPOINTS, PATH, state, switched_off_because};
 use crate::form::FieldTroubles;
 use crate::format::{in_days, in_hours, whole};
 use crate::key::{key_again, key_of, new_key};
+use crate::meanwhile::{self, Edited};
 use crate::part::button::{Kind, closes, opens, submit};
 use crate::part::code::as_request;
 use crate::part::dialog::{Begins, Question, confirm, dialog_begins};
@@ -68,7 +70,7 @@ struct Shown {
 /// The form of the endpoint, as it is shown.
 enum Editing {
     Fresh,
-    Again { fields: EndpointFields, problems: Markup, troubles: FieldTroubles },
+    Again(meanwhile::Shown<EndpointFields>),
 }
 
 /// The form for a replay, as it is shown.
@@ -96,17 +98,26 @@ async fn show(visit: AccountVisit) -> Outcome {
 }
 
 async fn save(visit: AccountVisit) -> Outcome {
-    let (id, fields) = (visit.params.id()?, EndpointFields::typed(&visit.form().await?));
-    match visit.handle().webhook_update(id, fields.change(), Rotation::Keep).await {
-        Ok(_) => Ok(Reply::moved(address(id)).saying(Said::Saved)),
-        Err(error @ Error::Invalid(_)) => {
-            let (problems, troubles) = problems_of(&error, FIELDS);
-            let editing = Editing::Again { fields, problems, troubles };
-            let shown = Shown { editing, ..Shown::nothing() };
-            Ok(Reply::Again(page(&visit, &shown).await?))
+    let (id, form) = (visit.params.id()?, visit.form().await?);
+    let endpoint = visit.handle().webhook_get(id).await?;
+    let (sent, now) = (EndpointFields::sent(&form), EndpointFields::of(&endpoint));
+    let again = match meanwhile::joined(&form, &now) {
+        Ok(joined) => {
+            let change = joined.change().if_version(endpoint.version());
+            match visit.handle().webhook_update(id, change, Rotation::Keep).await {
+                Ok(_) => return Ok(Reply::moved(address(id)).saying(Said::Saved)),
+                Err(error @ (Error::Invalid(_) | Error::PreconditionFailed(_))) => {
+                    meanwhile::Shown::again(sent, &form, problems_of(&error, FIELDS))
+                }
+                Err(other) => return Err(other.into()),
+            }
         }
-        Err(other) => Err(other.into()),
-    }
+        Err(clashing) => {
+            meanwhile::Shown::clashing(clashing, &now, endpoint.updated_at, None).await?
+        }
+    };
+    let shown = Shown { editing: Editing::Again(again), ..Shown::nothing() };
+    Ok(Reply::Again(page(&visit, &shown).await?))
 }
 
 async fn test(visit: AccountVisit) -> Outcome {
@@ -288,21 +299,17 @@ fn dialogs(endpoint: &Endpoint, csrf: &str, editing: &Editing) -> Markup {
 }
 
 fn edit_dialog(endpoint: &Endpoint, to: &str, csrf: &str, editing: &Editing) -> Markup {
-    let (begins, problems, fields) = match editing {
-        Editing::Fresh => {
-            let fields = EndpointFields::of(endpoint).view(&FieldTroubles::none());
-            (Begins::Closed, html! {}, fields)
-        }
-        Editing::Again { fields, problems, troubles } => {
-            (Begins::Open, problems.clone(), fields.view(troubles))
-        }
+    let fresh = meanwhile::Shown::first(EndpointFields::of(endpoint));
+    let (begins, shown) = match editing {
+        Editing::Fresh => (Begins::Closed, &fresh),
+        Editing::Again(shown) => (Begins::Open, shown),
     };
     let shell = FormShell {
         label: "Edit the endpoint",
         to,
         csrf,
-        problems,
-        fields,
+        problems: shown.problems.clone(),
+        fields: html! { (shown.hidden()) (shown.form.view(&shown.troubles)) },
         buttons: &[closes("Go back", EDIT), submit("Save").kind(Kind::Main)],
     };
     dialog_begins(begins, EDIT, "Edit the endpoint", &form(&shell))

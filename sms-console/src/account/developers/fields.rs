@@ -7,6 +7,7 @@ use sms_core::webhook::endpoint::{
 };
 
 use crate::form::{FieldTroubles, Form};
+use crate::meanwhile::{Edited, Values};
 use crate::part::field::Field;
 
 /// The fields that the form shows.
@@ -21,6 +22,32 @@ pub(super) struct EndpointFields {
     description: String,
     events: Vec<EventType>,
     power: Power,
+}
+
+impl Edited for EndpointFields {
+    fn values(&self) -> Values {
+        let Self { url, description, events, power } = self;
+        let values = Values::default()
+            .with("url", &**url)
+            .with("description", &**description)
+            .ticked("enabled", power.is_on());
+        events.iter().fold(values, |values, event| values.one_of("events", event.as_str()))
+    }
+
+    fn sent(form: &Form) -> Self {
+        let asked = form.all("events");
+        let events = EventType::SUBSCRIBABLE.into_iter();
+        Self {
+            url: form.text("url").to_owned(),
+            description: form.text("description").to_owned(),
+            events: events.filter(|event| asked.contains(&event.as_str())).collect(),
+            power: if form.checked("enabled").is_yes() {
+                Power::On
+            } else {
+                Power::Off(DisabledReason::ByOwner)
+            },
+        }
+    }
 }
 
 impl EndpointFields {
@@ -40,22 +67,6 @@ impl EndpointFields {
         }
     }
 
-    /// Those that somebody typed.
-    pub(super) fn typed(form: &Form) -> Self {
-        let asked = form.all("events");
-        let events = EventType::SUBSCRIBABLE.into_iter();
-        Self {
-            url: form.text("url").to_owned(),
-            description: form.text("description").to_owned(),
-            events: events.filter(|event| asked.contains(&event.as_str())).collect(),
-            power: if form.checked("enabled").is_yes() {
-                Power::On
-            } else {
-                Power::Off(DisabledReason::ByOwner)
-            },
-        }
-    }
-
     /// The endpoint to make.
     pub(super) fn input(&self) -> EndpointInput {
         let input = EndpointInput::new(&self.url, self.events.clone()).power(self.power);
@@ -72,7 +83,7 @@ impl EndpointFields {
         change.description(about).power(self.power)
     }
 
-    /// The fields themselves.
+    /// The fields, each with what is wrong with it.
     pub(super) fn view(&self, troubles: &FieldTroubles) -> Markup {
         html! {
             (Field::input("url", "Address", "url")
@@ -108,6 +119,7 @@ fn about(event: EventType) -> &'static str {
         EventType::MessageReceived => "Somebody texted you",
         EventType::OptOutCreated => "Somebody opted out",
         EventType::LinkClicked => "Somebody opened a tracked link",
+        EventType::RepliesPaused => "Automatic replies pause",
         EventType::WebhookTest => "A test of the endpoint",
     }
 }

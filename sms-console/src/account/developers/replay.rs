@@ -36,7 +36,7 @@ impl ReplayFields {
         Self { from: to_field(now.minus(A_DAY)), to: String::new(), types }
     }
 
-    /// What somebody typed.
+    /// What the person sent with the form.
     pub(super) fn typed(form: &Form) -> Self {
         let asked = form.all("types");
         let types = EventType::SUBSCRIBABLE.into_iter();

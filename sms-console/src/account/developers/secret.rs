@@ -8,7 +8,7 @@ use crate::part::code::code;
 use crate::part::dialog::{Begins, dialog_begins};
 use crate::part::notice::{Notice, notice};
 
-/// A dialog with the secret. Who has copied it goes on to `next`.
+/// A dialog with the secret. Its button leads to `next`.
 pub(super) fn secret_dialog(secret: &Secret, next: &str) -> Markup {
     let once = html! { p { "Copy it now: it is shown only once." } };
     let content = html! {

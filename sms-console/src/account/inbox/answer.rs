@@ -8,6 +8,7 @@ use crate::format::credits;
 use crate::part::code::as_request;
 use crate::part::counter::{counter, counter_regions};
 use crate::part::field::Field;
+use crate::part::gaps::box_to_tick;
 use crate::part::price::Price;
 use crate::part::region::region;
 
@@ -40,14 +41,15 @@ impl Answer {
     pub(super) fn view(&self, price: Price<'_>) -> Markup {
         html! {
             input type="hidden" name="key" value=(self.key);
-            div.stack-tight {
+            div.composer {
                 div #reply-body { (self.field()) }
-                (counter(&self.body, price))
-            }
-            div.actions {
                 button.button.button-main type="submit" {
                     span #reply-send { (send_words(price)) }
                 }
+            }
+            (counter(&self.body, price))
+            div #reply-agree { (agree(price)) }
+            div.actions {
                 button.button.button-plain.scriptless type="submit" name="action" value="preview" {
                     "Preview"
                 }
@@ -62,9 +64,9 @@ impl Answer {
         as_request(public_url, "POST", "/v1/messages", Some(&json!({ "to": to, "body": body })))
     }
 
-    /// The box.
+    /// The box to write in. It takes the focus if something is wrong.
     pub(super) fn field(&self) -> Markup {
-        let field = Field::text_area("body", "Reply", 3).id(FIELD).value(&*self.body);
+        let field = Field::text_area("body", "Reply", 1).id(FIELD).value(&*self.body).hide_label();
         let field = field.trouble(self.trouble);
         html! { (if self.trouble.is_some() { field.focused() } else { field }) }
     }
@@ -74,8 +76,13 @@ impl Answer {
 pub(super) fn regions(answer: &Answer, price: Price<'_>) -> Markup {
     html! {
         (counter_regions(&answer.body, price))
+        (region("reply-agree", &agree(price)))
         (region("reply-send", &html! { (send_words(price)) }))
     }
+}
+
+fn agree(price: Price<'_>) -> Markup {
+    price.quote().map_or_else(|| html! {}, |quote| box_to_tick(&quote.gaps))
 }
 
 fn send_words(price: Price<'_>) -> String {

@@ -5,20 +5,25 @@ use sms_core::contact::{Contact, Details};
 use sms_core::conversation::Thread;
 
 use super::address;
-use crate::format::{full_name, number, worded};
+use crate::format::{number, worded};
 use crate::part::badge::{Tone, badge};
 use crate::part::button::link;
 
-/// The contact; a number that is none yet can become one.
+/// The contact; a number that is none yet can become one, and a short code or a name cannot.
 pub(super) fn contact_card(thread: &Thread) -> Markup {
-    match &thread.contact {
-        Some(contact) => known(contact, thread),
-        None => unknown(thread),
+    let party = thread.other_party();
+    match (&thread.contact, party.name()) {
+        (Some(contact), _) => known(contact, thread),
+        (None, Some(name)) => html! {
+            h3 { (name) }
+            p.faint { "A short code or a name" }
+        },
+        (None, None) => unknown(thread),
     }
 }
 
 fn unknown(thread: &Thread) -> Markup {
-    let add = format!("/console/contacts?add={}", address::escaped(thread.number));
+    let add = format!("/console/contacts?add={}", address::escaped(&thread.number.into()));
     html! {
         h3 { "Not a contact yet" }
         p.faint { (number(thread.number)) }
@@ -27,11 +32,11 @@ fn unknown(thread: &Thread) -> Markup {
 }
 
 fn known(contact: &Contact, thread: &Thread) -> Markup {
-    let Details { first_name, last_name, email, notes, custom } = &contact.details;
-    let name = full_name(first_name.as_deref(), last_name.as_deref());
+    let Details { first_name: _, last_name: _, email, notes, custom } = &contact.details;
+    let name = contact.details.full_name();
     let phone = number(contact.phone);
     html! {
-        h3 { (if name.is_empty() { &phone } else { &name }) }
+        h3 { (name.as_ref().unwrap_or(&phone)) }
         dl.facts {
             dt { "Number" }
             dd { (phone) }

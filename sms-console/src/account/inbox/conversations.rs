@@ -9,11 +9,11 @@ use sms_core::service::conversation::Inbox;
 use sms_core::time::Timestamp;
 
 use super::address;
-use crate::format::{number, time_near};
+use crate::format::{party, time_near};
 use crate::part::badge::{Tone, badge};
 use crate::part::field::Field;
 use crate::part::filters::filters;
-use crate::part::pager::{page_request, pager};
+use crate::part::pager::{nothing_so_far, page_request, pager};
 use crate::part::state::empty;
 use crate::query::Query;
 use crate::visit::AccountVisit;
@@ -36,11 +36,14 @@ pub(super) fn filter_form(visit: &AccountVisit) -> Markup {
     filters("Filter conversations", visit.uri.path(), &fields)
 }
 
-/// The list.
+/// One page of conversations, newest first, and the links to the others.
 pub(super) fn view(visit: &AccountVisit, inbox: &Inbox, open: Option<E164>) -> Markup {
     let all = &inbox.conversations;
-    if all.items.is_empty() && all.next.is_none() {
-        return nothing(visit.queries());
+    if all.items.is_empty() {
+        return match all.next {
+            Some(next) => nothing_so_far(visit, next),
+            None => nothing(visit.queries()),
+        };
     }
     html! {
         ul.conversations {
@@ -63,13 +66,14 @@ fn nothing(query: &Query) -> Markup {
 
 fn row(one: &Conversation, open: Option<E164>, query: &Query, now: Timestamp) -> Markup {
     let Conversation { number: from, contact, unread, last_message: last } = one;
+    let party_of = one.other_party();
     let name = contact.as_ref().and_then(|contact| contact.name.clone());
     let current = (open == Some(*from)).then_some("true");
     html! {
         a.conversation.conversation-unread[*unread > 0] aria-current=[current]
-            href={ (address::conversation(*from, query)) "#conversation" } {
+            href={ (address::conversation(&party_of, query)) "#conversation" } {
             span.conversation-head {
-                span.conversation-name { (name.unwrap_or_else(|| number(*from))) }
+                span.conversation-name { (name.unwrap_or_else(|| party(&party_of))) }
                 span.small.faint { (time_near(last.created_at(), now)) }
             }
             span.conversation-foot {

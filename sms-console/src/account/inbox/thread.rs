@@ -1,7 +1,8 @@
 //! The open conversation: its messages, its reply, and the contact beside it.
 //!
-//! What changes by itself is live, each part for itself. The form of the reply is not: what
-//! somebody has typed stays. While the person has opted out, the style sheet hides it.
+//! The parts that change without a reload are live, each separately. The form of the reply is not:
+//! what the person has typed stays. While the person has opted out, the style sheet hides it. A
+//! short code or a name has none, because it cannot be answered.
 
 use maud::{Markup, html};
 use sms_core::conversation::Thread;
@@ -12,7 +13,7 @@ use sms_core::time::Timestamp;
 use super::address;
 use super::answer::Answer;
 use super::contact::contact_card;
-use crate::format::{full_name, number};
+use crate::format::party;
 use crate::part::badge::{Tone, badge};
 use crate::part::bubble::bubbles;
 use crate::part::button::link;
@@ -26,7 +27,7 @@ pub(super) const CHANGED_BY: &str = "message opt_out";
 /// What the page shows of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
-    /// The conversation.
+    /// The messages, oldest first, and the contact.
     pub thread: &'a Thread,
     /// The reply as far as it is written.
     pub answer: &'a Answer,
@@ -68,13 +69,18 @@ impl Shown<'_> {
                         (last_words(&thread.messages))
                     }
                     div.thread-foot data-draft-done=[was_sent.then_some(draft_name)] {
-                        // No event says that an opt-out was removed: while there is one, the page
-                        // asks.
-                        div.thread-stop #thread-stop data-live="3"
-                            data-on=[(!thread.opted_out).then_some(CHANGED_BY)] {
-                            @if thread.opted_out { (opted_out(thread)) }
+                        @if thread.other_party().name().is_some() {
+                            (said)
+                            (no_reply())
+                        } @else {
+                            // No event says that an opt-out was removed: while there is one, the
+                            // page asks.
+                            div.thread-stop #thread-stop data-live="3"
+                                data-on=[(!thread.opted_out).then_some(CHANGED_BY)] {
+                                @if thread.opted_out { (opted_out(thread)) }
+                            }
+                            (self.form(said))
                         }
-                        (self.form(said))
                     }
                 }
                 aside.thread-contact #thread-contact data-live="3" data-on=(CHANGED_BY)
@@ -87,11 +93,8 @@ impl Shown<'_> {
 
     fn title(&self) -> Markup {
         let thread = self.thread;
-        let phone = number(thread.number);
-        let details = thread.contact.as_ref().map(|contact| &contact.details);
-        let name = details
-            .map(|details| full_name(details.first_name.as_deref(), details.last_name.as_deref()));
-        let name = name.filter(|name| !name.is_empty());
+        let phone = party(&thread.other_party());
+        let name = thread.contact.as_ref().and_then(|contact| contact.details.full_name());
         html! {
             div {
                 h2 #conversation tabindex="-1" { (name.as_deref().unwrap_or(&phone)) }
@@ -112,7 +115,7 @@ impl Shown<'_> {
         if !self.thread.messages.iter().any(is_unread) {
             return html! {};
         }
-        let path = format!("{}/read", address::path_of(self.thread.number));
+        let path = format!("{}/read", address::path_of(&self.thread.other_party()));
         html! {
             form.scriptless method="post" action=(self.queries.address(&path, "said", None))
                 data-read {
@@ -124,9 +127,9 @@ impl Shown<'_> {
 
     fn form(&self, said: &Markup) -> Markup {
         let number = self.thread.number;
-        let preview = format!("{}/preview", address::path_of(number));
+        let preview = format!("{}/preview", address::path_of(&number.into()));
         html! {
-            form.reply method="post" action=(address::conversation(number, self.queries))
+            form.reply method="post" action=(address::conversation(&number.into(), self.queries))
                 aria-label="Reply" autocomplete="off" novalidate data-send-keys
                 data-draft=(self.draft_name) data-draft-given[!self.answer.is_new()]
                 data-preview=(preview) data-preview-into="counter-price" {
@@ -144,7 +147,7 @@ impl Shown<'_> {
 fn older(thread: &Thread) -> Markup {
     let is_full = thread.messages.len() >= Limit::THREAD.get();
     let Some(oldest) = thread.messages.first().filter(|_| is_full) else { return html! {} };
-    let messages = address::messages_until(thread.number, oldest.due_at());
+    let messages = address::messages_until(&thread.other_party(), oldest.due_at());
     html! { p.actions { (link("Older messages", messages).small()) } }
 }
 
@@ -156,8 +159,14 @@ fn last_words(messages: &[Message]) -> Markup {
     }
 }
 
+/// Why there is no form.
+fn no_reply() -> Markup {
+    let why = "Texts from a short code or a name cannot be answered.";
+    notice(Notice::Info, &html! { p { (why) } })
+}
+
 fn opted_out(thread: &Thread) -> Markup {
-    let number = address::escaped(thread.number);
+    let number = address::escaped(&thread.number.into());
     notice(
         Notice::Bad,
         &html! {

@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use chrono::{NaiveDate, NaiveTime};
-use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::time::{Timestamp, london};
 
@@ -21,14 +20,15 @@ pub(super) struct InvalidFilters {
     pub problems: Vec<String>,
 }
 
-/// What the filters of an address ask for. Its days are London's, and the last one is included.
+/// What the filters of an address ask for, without what it searches for. Its days are London's, and
+/// the last one is included.
 pub(super) fn filter_of(query: &Query) -> Result<MessageFilter, InvalidFilters> {
     let mut reader = Reader { query, problems: Vec::new() };
     let until: Option<NaiveDate> = reader.read("until", "To day", A_DAY);
     let filter = MessageFilter {
         direction: reader.read("direction", "Direction", A_WORD),
         status: reader.read("status", "State", A_WORD),
-        search: query.get("q").and_then(Search::parse),
+        search: None,
         campaign_id: reader.read("campaign_id", "Campaign", AN_ID),
         batch_id: reader.read("batch_id", "Send", AN_ID),
         client_ref: query.get("client_ref").map(str::to_owned),

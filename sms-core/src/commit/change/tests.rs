@@ -1,12 +1,12 @@
 use super::*;
 use crate::campaign::counts::{Counts, STATUSES};
+use crate::change::{News, change};
 use crate::credits::Credits;
 use crate::ids::CampaignId;
 use crate::message::ErrorCode;
 use crate::message::MessageStatus::{
     Cancelled, Delivered, Failed, Queued, Scheduled, Sending, Sent, Undelivered,
 };
-use crate::message::change::{News, change};
 use crate::message::status::Trigger;
 use crate::receipt::report::{NetworkId, NetworkReport};
 use crate::receipt::{Receipt, ReceiptStatus};
@@ -250,13 +250,13 @@ fn a_report_on_the_last_segment_changes_the_message_and_any_other_is_only_kept()
         at: now(),
     };
     let mut plan = ReportPlan {
-        report: NetworkReport { id: network_id("b"), status: ReceiptStatus::Delivered },
+        report: NetworkReport::new(network_id("b"), ReceiptStatus::Delivered),
         at: now(),
         ids: ids(),
     };
     let mut reported = |first| {
         let (mut changes, parts) = (Changes::default(), [part("a", first), part("b", None)]);
-        let reported = changes.report(&mut plan, &message(Sent), &parts);
+        let reported = changes.report(&mut plan, &network_id("b"), &message(Sent), &parts);
         (reported, changes.finish().messages.len())
     };
     assert_eq!(reported(None), (Reported::Kept, 0));

@@ -2,6 +2,7 @@ use super::*;
 use crate::account::AccountStatus;
 use crate::dispatch::{Lane, Lease, LeaseToken, NameStanding, Turns, Wanted};
 use crate::message::{ErrorCode, MessageStatus};
+use crate::phone::E164;
 use crate::receipt::ReceiptStatus;
 use crate::receipt::report::{EarlyReport, NetworkId};
 use crate::route::{HandOver, RouteName};
@@ -91,12 +92,12 @@ fn outcomes_of_one_commit_build_on_each_other() {
         outcomes.settle(&mut outcome(message, result), Some((message, entry)));
     }
     outcomes.settle(&mut outcome(&one, submitted("b")), None);
-    let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
+    let (OutcomeWrites { queue, follow_ups, parts, beside, changes }, recorded) = outcomes.finish();
     let failed = OutcomeRecorded::Done(MessageStatus::Failed);
     let lost = OutcomeRecorded::LeaseLost;
     assert_eq!(recorded, [OutcomeRecorded::Retry, lost, failed, lost, lost]);
     assert_eq!(queue.iter().map(|entry| entry.attempt).collect::<Vec<_>>(), [1]);
-    assert_eq!((follow_ups.len(), parts.len()), (0, 0));
+    assert_eq!((follow_ups.len(), parts.len(), beside.len()), (0, 0, 0));
     let written: Vec<_> =
         changes.messages.iter().map(|write| (write.message.status, write.lines.len())).collect();
     assert_eq!(written, [(MessageStatus::Sending, 1), (MessageStatus::Failed, 1)]);
@@ -107,7 +108,7 @@ fn outcomes_of_one_commit_build_on_each_other() {
 #[test]
 fn an_early_report_is_used_by_one_outcome_only() {
     let (one, two) = (numbered(1, MessageStatus::Sending), numbered(2, MessageStatus::Sending));
-    let report = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
+    let report = EarlyReport { status: ReceiptStatus::Delivered, at: now(), numbers: Vec::new() };
     let early = [(NetworkId::new(RouteName::new("smpp"), "a"), report)].into();
     let mut outcomes = Outcomes::new(early);
     for message in [&one, &two] {
@@ -117,8 +118,42 @@ fn an_early_report_is_used_by_one_outcome_only() {
     let (OutcomeWrites { parts, changes, .. }, recorded) = outcomes.finish();
     let done = [MessageStatus::Delivered, MessageStatus::Sent].map(OutcomeRecorded::Done);
     assert_eq!(recorded, done);
-    let reports: Vec<_> = parts.iter().map(|part| part.report).collect();
-    assert_eq!(reports, [Some(ReceiptStatus::Delivered), None]);
+    assert_eq!(
+        parts.iter().map(|part| (part.message, part.report)).collect::<Vec<_>>(),
+        [(two.id, None)]
+    );
     assert_eq!(changes.unqueued, [one.id, two.id]);
     assert_eq!(changes.raised.len(), 2);
+}
+
+#[test]
+fn a_segment_moves_beside_its_id_for_one_to_another_recipient() {
+    let another: E164 = "+447700900999".parse().unwrap();
+    let one = numbered(1, MessageStatus::Sending);
+    let two = Message { to: another, ..numbered(2, MessageStatus::Sending) };
+    let id = NetworkId::new(RouteName::new("smpp"), "a");
+    let early = |status, number| EarlyReport { status, at: now(), numbers: vec![number] };
+    // That of the first waits beside the id, that of the second under it.
+    let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
+    let known = [
+        (id.beside(one.to), early(absent, one.to)),
+        (id.clone(), early(ReceiptStatus::Delivered, another)),
+    ];
+    let mut outcomes = Outcomes::new(known.into());
+    for message in [&one, &two] {
+        let entry = entry(message, Some(OURS));
+        outcomes.settle(&mut outcome(message, submitted("a")), Some((message, &entry)));
+    }
+    let (OutcomeWrites { parts, beside, .. }, recorded) = outcomes.finish();
+    let done = [MessageStatus::Undelivered, MessageStatus::Delivered].map(OutcomeRecorded::Done);
+    assert_eq!(recorded, done);
+    let kept: Vec<_> = parts.into_iter().map(|it| (it.id, it.message, it.report)).collect();
+    assert_eq!(
+        kept,
+        [
+            (id.clone(), two.id, Some(ReceiptStatus::Delivered)),
+            (id.beside(one.to), one.id, Some(absent)),
+        ]
+    );
+    assert_eq!(beside, [(id.beside(one.to), None), (id.beside(another), None)].into());
 }

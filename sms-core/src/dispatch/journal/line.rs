@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Completeness, Entry, IfUnanswered, Unsettled};
-use crate::dispatch::LeaseToken;
+use crate::dispatch::queue::LeaseToken;
+use crate::hand_over::HandOver;
 use crate::ids::MessageId;
-use crate::message::ErrorCode;
+use crate::message::error_code::ErrorCode;
 use crate::receipt::report::NetworkId;
-use crate::route::{HandOver, RouteName};
+use crate::route_name::RouteName;
 use crate::time::Timestamp;
 
 /// How many octets of the checksum a line has, two characters each.

@@ -117,7 +117,7 @@ fn an_early_report_counts_only_if_it_arrived_after_the_claim() {
     ] {
         let result = HandOver::Submitted { parts: vec![id.clone()] };
         let mut plan = OutcomePlan { claimed_at: seconds(-20), ..outcome(result) };
-        let report = EarlyReport { status: ReceiptStatus::Delivered, at };
+        let report = EarlyReport { status: ReceiptStatus::Delivered, at, numbers: Vec::new() };
         let early = EarlyReports::from([(id.clone(), report)]);
         let verdict = plan.settle(Some((&message, &held(OURS))), &early);
         let OutcomeVerdict::Done { changes, parts, .. } = verdict else { panic!("{verdict:?}") };
@@ -128,9 +128,10 @@ fn an_early_report_counts_only_if_it_arrived_after_the_claim() {
 
 #[test]
 fn an_early_report_of_a_delivery_is_replaced_only_when_it_is_old() {
-    let delivered = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
+    let delivered =
+        EarlyReport { status: ReceiptStatus::Delivered, at: now(), numbers: Vec::new() };
     assert!(!delivered.gives_way(seconds(3_599)));
     assert!(delivered.gives_way(seconds(3_600)));
     let status = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
-    assert!(EarlyReport { status, at: now() }.gives_way(now()));
+    assert!(EarlyReport { status, at: now(), numbers: Vec::new() }.gives_way(now()));
 }

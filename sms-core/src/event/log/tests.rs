@@ -1,7 +1,8 @@
 use super::*;
 use crate::event::row::{EventRow, ROW_EVENTS, rows};
 use crate::event::{EventData, EventType, LinkClick, Raised};
-use crate::ids::{AccountId, IdSource, Ids};
+use crate::ids::{AccountId, IdSource, Ids, KeywordId};
+use crate::keyword::reply_limit::{PauseReason, RepliesPaused};
 use crate::message::{ErrorCode, Message, MessageStatus};
 use crate::opt_out::{OptOut, OptOutSource};
 use crate::random::SeededRandom;
@@ -20,7 +21,7 @@ fn read(row: &EventRow) -> Vec<Kept> {
     bytes::read(&row.events).expect("the row was just made")
 }
 
-fn one_of_each_kind() -> [EventData; 6] {
+fn one_of_each_kind() -> [EventData; 7] {
     let link = link();
     let click = LinkClick {
         link_id: link.id,
@@ -45,6 +46,13 @@ fn one_of_each_kind() -> [EventData; 6] {
         EventData::MessageReceived(Box::new(message(MessageStatus::Received))),
         EventData::OptOutCreated(opt_out),
         EventData::LinkClicked(click),
+        EventData::RepliesPaused(RepliesPaused {
+            keyword_id: Some(KeywordId::from_u128(7)),
+            keyword: Some("PIZZA".to_owned()),
+            reason: PauseReason::Balance,
+            limit: 20,
+            paused_until: millis(60_000),
+        }),
     ]
 }
 
@@ -55,7 +63,7 @@ fn every_kind_of_event_is_read_as_it_was_raised() {
     let events: Vec<Event> = one_of_each_kind().map(make).into();
     let [row] = &rows(&[raised(events.clone())])[..] else { panic!("they fit into a row") };
     assert_eq!(row.kinds, Kinds::all());
-    assert_eq!(row.last_id, events[5].id);
+    assert_eq!(row.last_id, events[6].id);
     for (kept, event) in read(row).into_iter().zip(events) {
         assert_eq!(kept.kind(), event.data.kind());
         let message = match &event.data {

@@ -2,12 +2,13 @@ use std::sync::Mutex;
 
 use futures_executor::block_on;
 
+use super::super::Look;
 use super::*;
 use crate::account::Mode;
 use crate::ids::MessageId;
 use crate::inbound::InboundMessage;
 use crate::inbound::segment::InboundSegment;
-use crate::receipt::report::NetworkReport;
+use crate::receipt::report::{NetworkReport, Reported};
 use crate::samples::{mobile, our_number, seconds};
 use crate::text::{Encoding, Segments};
 
@@ -31,7 +32,7 @@ impl RouteSink for Recorder {
         Ok(())
     }
 
-    async fn reports(&self, _: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>> {
+    async fn reports(&self, _: Vec<NetworkReport>) -> Vec<Result<Reported, crate::Error>> {
         unreachable!("the simulator has no ids of its own")
     }
 
@@ -63,6 +64,7 @@ fn text(last_digits: u64, attempt: u32) -> OutboundMessage {
         lane: crate::dispatch::Lane::Normal,
         attempt,
         expires_at: seconds(3_600),
+        look: Look::at(seconds(0)),
     }
 }
 

@@ -25,6 +25,7 @@ fn plan(mode: Mode, messages: usize) -> SendPlan {
         messages: vec![message(MessageStatus::Queued); messages],
         links: Vec::new(),
         rejected: Vec::new(),
+        gaps: FieldGaps::default(),
         price,
         charge: if mode.is_test() { Credits::ZERO } else { price },
         entry_id: LedgerEntryId::from_u128(10),
@@ -47,6 +48,7 @@ fn earlier(fingerprint: Fingerprint) -> EarlierSend {
         fingerprint,
         batch: BatchId::from_u128(4),
         rejected: Vec::new(),
+        gaps: FieldGaps::default(),
         credits: credits(3),
         balance: credits(7),
         accepted_at: seconds(-60),
@@ -142,10 +144,12 @@ fn a_free_send_books_nothing() {
 #[test]
 fn an_accepted_send_writes_all_that_follows_from_it() {
     let rejected = vec![Rejection::of(mobile(9), RejectionReason::OptedOut)];
+    let gaps = FieldGaps { unknown: vec!["nosuch".to_owned()], ..FieldGaps::default() };
     let earlier = |charge: u64, balance: u64| EarlierSend {
         fingerprint: MEANT,
         batch: BatchId::from_u128(9),
         rejected: rejected.clone(),
+        gaps: gaps.clone(),
         credits: credits(charge),
         balance: credits(balance),
         accepted_at: now(),
@@ -159,7 +163,8 @@ fn an_accepted_send_writes_all_that_follows_from_it() {
         (Mode::Test, 2, true, 0, Some(messages), texted(2)),
         (Mode::Test, 0, true, 0, None, texted(0)),
     ] {
-        let plan = SendPlan { rejected: rejected.clone(), ..claiming(plan(mode, count)) };
+        let told = (rejected.clone(), gaps.clone());
+        let plan = SendPlan { rejected: told.0, gaps: told.1, ..claiming(plan(mode, count)) };
         let facts = SendFacts { has_conversations, ..facts() };
         let writes = accepted(&plan, &facts);
         assert_eq!(
@@ -427,13 +432,22 @@ fn only_a_plain_live_send_that_is_accepted_may_be_written_under_a_guard() {
         (with(|facts| facts.status = AccountStatus::Suspended), "suspended"),
         (with(|facts| facts.balance = credits(3)), "too few credits"),
         (with(|facts| facts.opted_out = true), "opted out"),
-        (with(|facts| facts.has_conversations = true), "conversations move"),
     ] {
         assert_eq!(plain.settle_guarded(&remembered), None, "{what}");
     }
+    let talking = with(|facts| facts.has_conversations = true);
+    let moved = plain.settle_guarded(&talking).unwrap().conversations;
+    assert_eq!(moved, accepted(&plain, &talking).conversations);
+    assert!(!moved.is_empty() && guarded.conversations.is_empty());
     let mut held = plain.clone();
     held.hold(Lease { token: LeaseToken(1), until: seconds(30) });
     assert_eq!(held.settle_guarded(&facts()), None, "nothing is known of the number");
-    assert_eq!(claiming(plain).settle_guarded(&facts()), None, "a key");
+    let keyed = claiming(plain);
+    let guarded = keyed.settle_guarded(&facts()).unwrap();
+    assert!(guarded.remembered.is_some());
+    assert_eq!(guarded.remembered, accepted(&keyed, &facts()).remembered);
+    let other = KeyUse::Other { accepted_at: now() };
+    let used = SendFacts { earlier: Some(other), ..facts() };
+    assert_eq!(keyed.settle_guarded(&used), None, "the key was used before");
     assert_eq!(plan(Mode::Test, 1).settle_guarded(&facts()), None, "a test");
 }

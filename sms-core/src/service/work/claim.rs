@@ -1,18 +1,40 @@
 //! Claims: which due messages this program takes next, and which have to wait for their routes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use super::Dispatched;
 use super::held::Held;
 use super::hold::Hold;
 use super::room::After;
-use super::{Dispatched, Work};
-use crate::dispatch::{ClaimPlan, Claimed, Lane, RouteLane, Turns, Wanted};
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::turns::Turns;
+use crate::dispatch::wanted::Wanted;
+use crate::dispatch::{ClaimPlan, Claimed};
 use crate::error::Error;
-use crate::route::{Fitness, Route, RouteKind, RouteName};
-use crate::service::Sms;
+use crate::hand_over::look::Look;
+use crate::lane::{Lane, RouteLane};
+use crate::message::record::Message;
+use crate::route::{Fitness, Route, RouteKind};
+use crate::route_name::RouteName;
+use crate::service::sms::Sms;
+use crate::service::wake::Work;
 use crate::time::Timestamp;
+use crate::upkeep::Due;
+
+/// Lanes that one claim reads, and how many messages it takes from them at most.
+struct Portion {
+    of: Vec<RouteLane>,
+    most: usize,
+}
 
 impl Sms {
+    /// The look that this message had at this time, after this many recalls.
+    pub(super) fn look(&self, message: &Message, at: Timestamp, recalls: u64) -> Look {
+        let all = (&self.inner.recalls, recalls);
+        Look::at(at).watched((message.account, message.to), &self.inner.clock, all)
+    }
+
     /// From time to time, fails messages that expired while their route had no room, because no
     /// other claim takes them.
     pub(super) async fn fail_expired(
@@ -32,38 +54,85 @@ impl Sms {
         Ok(())
     }
 
-    /// Claims up to `limit` due messages of these lanes, except those that wait, remembers whose
-    /// turn is next, and opens the rooms of what is empty now.
+    fn all_lanes(&self) -> impl Iterator<Item = RouteLane> {
+        self.routes().iter().flat_map(|route| RouteLane::both(route.name()))
+    }
+
+    /// What claims of these lanes may take, the next one first: a lane whose route has room for
+    /// less than `limit` is claimed from by itself, and those with more room together.
+    fn portions(&self, lanes: &[Lane], waiting: &[RouteLane], limit: usize) -> Vec<Portion> {
+        let (mut wide, mut narrow) = (Vec::new(), Vec::new());
+        let is_open = |of: &RouteLane| lanes.contains(&of.lane) && !waiting.contains(of);
+        for of in self.all_lanes().filter(is_open) {
+            match self.carrier(&of.route).map_or(limit, |carrier| carrier.room(of.lane)) {
+                room if room >= limit => wide.push(of),
+                room => narrow.push(Portion { of: vec![of], most: room.max(1) }),
+            }
+        }
+        if !wide.is_empty() || narrow.is_empty() {
+            narrow.push(Portion { of: wide, most: limit });
+        }
+        let turn = self.inner.claim_size.turn.fetch_add(1, Ordering::Relaxed);
+        let first = turn % narrow.len();
+        narrow.rotate_left(first);
+        narrow
+    }
+
+    /// Claims due messages of these lanes, except those that wait: `limit` at most, and no more
+    /// than their routes have room for. Remembers whose turn is next, and opens the rooms of what
+    /// is empty now.
     pub(super) async fn claim_in_turn(
         &self,
         lanes: &[Lane],
         waiting: &[RouteLane],
         limit: usize,
+        done: &mut Dispatched,
     ) -> Result<(Claimed, Held<'_>), Error> {
-        let all = || self.routes().iter().flat_map(|route| RouteLane::both(route.name()));
-        let is_left = |of: &RouteLane| !lanes.contains(&of.lane) || waiting.contains(of);
-        let left: Vec<RouteLane> = all().filter(is_left).collect();
+        let mut portions = self.portions(lanes, waiting, self.inner.claim_size.of(limit));
+        loop {
+            // There is always one.
+            let portion = portions.remove(0);
+            let (claimed, held) = self.claim_portion(&portion, lanes, waiting).await?;
+            if claimed.count() > 0 || portions.is_empty() {
+                done.is_full = claimed.count() >= portion.most;
+                done.count_claimed(&claimed);
+                return Ok((claimed, held));
+            }
+        }
+    }
+
+    async fn claim_portion(
+        &self,
+        portion: &Portion,
+        lanes: &[Lane],
+        waiting: &[RouteLane],
+    ) -> Result<(Claimed, Held<'_>), Error> {
+        let Portion { of: wanted, most } = portion;
+        let left: Vec<RouteLane> = self.all_lanes().filter(|of| !wanted.contains(of)).collect();
         loop {
             let turns = self.inner.claim_turns.get();
             let wanted = Wanted::AllBut(left.clone());
             let queued = self.inner.rooms.queued();
-            let (claimed, held) = self.claim(wanted, turns.clone(), limit).await?;
+            let (claimed, held) = self.claim(wanted, turns.clone(), *most).await?;
             self.inner.claim_turns.set(claimed.turns.clone());
             // A lane that is no longer crowded may have more, of accounts that were not visited.
             if claimed.count() == 0 && claimed.turns != turns {
                 continue;
             }
-            let is_full = claimed.count() >= limit;
+            let is_full = claimed.count() >= *most;
             // A lane in which accounts took turns may not have been read to its end.
             let is_crowded = |of: &RouteLane| turns.after(of).is_some();
-            let mut read = all().filter(|of| !left.contains(of));
-            let in_doubt = !is_full && read.any(|of| is_crowded(&of));
+            let mut read = portion.of.iter();
+            let in_doubt = !is_full && read.any(is_crowded);
             let left_some = in_doubt && self.may_be_due(held.hold.since).await;
             let after = |of: &RouteLane| {
                 let some = is_full || waiting.contains(of) || (left_some && is_crowded(of));
                 if some { After::Waits } else { After::Empty }
             };
-            let concerned = all().filter(|of| lanes.contains(&of.lane));
+            let is_concerned = |of: &RouteLane| {
+                portion.of.contains(of) || (waiting.contains(of) && lanes.contains(&of.lane))
+            };
+            let concerned = self.all_lanes().filter(is_concerned);
             self.inner.rooms.claimed(queued, concerned.map(|of| (after(&of), of)));
             return Ok((claimed, held));
         }
@@ -71,7 +140,7 @@ impl Sms {
 
     /// Whether something may still wait that was due at this time.
     async fn may_be_due(&self, at: Timestamp) -> bool {
-        match self.store().dispatch_next().await {
+        match self.store().next(Due::Messages).await {
             Ok(next) => next.is_some_and(|next| next <= at),
             Err(_) => true,
         }
@@ -91,7 +160,13 @@ impl Sms {
         let plan = ClaimPlan { at, limit, lease, wanted, turns, default_route, ids };
         let hold = Hold { token: lease.token, since: at };
         let held = Held::of(hold, &self.inner.leases);
-        let claimed = self.store().dispatch_claim(plan).await?;
+        let recalls = self.inner.recalls.count();
+        let mut claimed = self.store().dispatch_claim(plan).await?;
+        let now = self.now();
+        self.inner.claim_size.took(now.since(at), now);
+        for (text, HeldMessage { message, .. }) in claimed.messages.iter_mut().zip(&claimed.held) {
+            text.look = self.look(message, at, recalls);
+        }
         if claimed.failed + claimed.given_up > 0 {
             self.wake(Work::Webhooks);
         }

@@ -1,12 +1,51 @@
 //! Hands over messages that this program holds from the start: they were committed with its lease,
-//! and come through its memory.
+//! and come through its memory, without a claim.
+//!
+//! # The life of a held message
+//!
+//! ```text
+//! accepted and due
+//!    |
+//!    |  Sms::hold: is the route ready, and is there room for it?
+//!    +--- no ------------------------------------------------------------> waits in the queue,
+//!    | yes: takes a permit, a lease and the status `sending`               without a lease
+//!    v                                                                      ^          |
+//! commit of the send                                                        |          |
+//!    +--- refused or stale: there is no message; the permit is dropped      |          v
+//!    +--- no answer ------------------------+                               |     a claim checks
+//!    | committed                            v                               |     it, takes a new
+//!    v                                  in doubt: given back every second --+     lease, and hands
+//! in memory (Born)                          ^     until its lease ends      |     it over
+//!    +--- no worker is left ----------------+                               |     (dispatch_due)
+//!    | taken by dispatch_held                                               |
+//!    |                                                                      |
+//!    +--- the worker stops, the route is down, the lease ends soon, --------+
+//!    |    or the check of the message is too old: given back                |
+//!    v                                                                      |
+//! handed over to its route                                                  |
+//!    | its outcome, noted in the journal: its room in the route is free     |
+//!    v                                                                      |
+//! outcome recorded, many in one commit                                      |
+//!    +--- the store fails: kept, and tried again (record_kept)              |
+//!    +--- for now refused, given back, or without an answer: comes back ----+
+//!    | settled
+//!    v
+//! `sent`, `failed` or `undelivered`: out of the queue; the permit is dropped
+//! ```
+//!
+//! If the program ends at any point after the commit, the lease runs out, and a claim of any
+//! program takes the message over. Unless the [journal](super::journalled) says more, that counts
+//! as a hand-over without an answer: the message may have been sent.
+//!
+//! [`reserve`](super::reserve) has the first two steps, [`room`](super::room) the permits, what is
+//! in memory and what is in doubt, and this module the rest. A message that is claimed enters the
+//! same way at "handed over": see [`Sms::dispatch_due`].
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, Fuse, FutureExt};
@@ -16,24 +55,24 @@ use super::group::{Carried, Group, group_by_route};
 use super::held::Known;
 use super::hold::Hold;
 use super::room::{Born, Offer, Permit};
-use super::{DispatchFailed, Dispatched, RECORDS_AT_ONCE, Work, not_configured};
-use crate::dispatch::{Lane, OutcomePlan, OutcomeRecorded};
+use super::{DispatchFailed, Dispatched, RECORDS_AT_ONCE, not_configured};
+use crate::dispatch::outcome::{OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
+use crate::hand_over::{HandOver, HandedOver, Room};
 use crate::ids::MessageId;
-use crate::route::{Fitness, HandOver, HandedOver, Room, RouteKind};
-use crate::service::Sms;
+use crate::lane::Lane;
+use crate::route::{Fitness, RouteKind};
+use crate::service::sms::Sms;
+use crate::service::wake::Work;
 
-/// How long after it was planned a message may be handed over without another look at its
-/// recipient, its account and its sender. Later it is given back, and a claim looks.
-const HELD_FOR: Duration = Duration::from_secs(1);
 /// The part of a lease that has to be left at a hand-over: one renewal.
 const LEFT: u32 = 3;
 /// The most outcomes that are recorded together.
 const AT_ONCE: usize = 500;
-/// So many outcomes do not wait for the end of a pause, or of the record under way. Fewer do: a
+/// This many outcomes do not wait for the end of a pause, or of the record under way. Fewer do: a
 /// commit costs a store much the same whatever is in it.
 const WORTH_A_RECORD: usize = 50;
-/// Outcomes that hold so many thousandths of a route's rooms do not wait either, because messages
+/// Outcomes that hold this many thousandths of a route's rooms do not wait either, because messages
 /// may wait for the rooms.
 const MUCH_OF_A_ROUTE: usize = 250;
 
@@ -186,30 +225,24 @@ impl Sms {
     }
 
     async fn record_held(&self, mut known: Known) -> Result<Dispatched, DispatchFailed> {
-        let is_back = |plan: &OutcomePlan| plan.result == HandOver::GivenBack;
-        let given_back = known.plans.iter().any(is_back);
         self.note_outcomes(&mut known);
-        let recorded = self.record(known).await;
-        if given_back {
-            self.wake(Work::Dispatch);
-        }
         let mut done = Dispatched::default();
-        match recorded {
+        match self.record(known).await {
             Ok(outcomes) => outcomes.into_iter().for_each(|outcome| done.count(outcome)),
             Err(error) => return Err(DispatchFailed { done, error }),
         }
         Ok(done)
     }
 
-    /// Whether the messages may be handed over as they were committed.
-    fn is_fresh(&self, born: &Born) -> bool {
+    /// Whether the messages can be handed over by this program now.
+    fn is_in_time(&self, born: &Born) -> bool {
         let now = self.now();
         let route = born.messages.first().map(|held| &held.message.route);
         let is_down = route
             .and_then(|route| self.carrier(route))
             .is_some_and(|carrier| carrier.fitness(Lane::Normal) == Fitness::Down);
         let ends_soon = now.plus(self.inner.lease / LEFT) >= born.until;
-        !is_down && !ends_soon && now.since(born.hold.since) <= HELD_FOR
+        !is_down && !ends_soon
     }
 }
 
@@ -309,12 +342,13 @@ impl HeldLoop<'_> {
     fn start(&mut self, born: VecDeque<Born>) {
         let mut messages = Vec::new();
         for born in born {
-            let is_fresh = !self.is_stopping && self.sms.is_fresh(&born);
-            let Born { messages: held, hold, until: _, permit } = born;
+            let is_in_time = !self.is_stopping && self.sms.is_in_time(&born);
+            let Born { messages: held, hold, recalls, until: _, permit } = born;
             for held in held {
-                let (text, permit) = (held.outbound(), Some(Arc::clone(&permit)));
+                let look = self.sms.look(&held.message, hold.since, recalls);
+                let (text, permit) = (held.outbound(look), Some(Arc::clone(&permit)));
                 let carried = Carried { held: Arc::new(held), hold, permit };
-                if is_fresh {
+                if is_in_time && text.look.is_fresh() {
                     messages.push((text, carried));
                 } else {
                     let plan = self.sms.outcome(&carried, HandOver::GivenBack);

@@ -1,11 +1,14 @@
-//! Messages of one route, on their way to the route that carries them.
+//! Messages of one route, on their way to the route that carries them: claimed ones, and those held
+//! [from the start](super::from_birth).
 
 use std::sync::Arc;
 
 use super::hold::Hold;
 use super::room::Permit;
-use crate::dispatch::HeldMessage;
-use crate::route::{OutboundMessage, Route, RouteName};
+use crate::dispatch::held::HeldMessage;
+use crate::hand_over::OutboundMessage;
+use crate::route::Route;
+use crate::route_name::RouteName;
 
 /// Messages of one route, and the route that carries them.
 pub(super) struct Group<'a> {

@@ -1,13 +1,18 @@
 //! What a program remembers of its own work between two calls: its leases, its outcomes that could
 //! not be recorded, whose turn it is, and when it last looked for expired messages.
+//!
+//! [`from_birth`](super::from_birth) draws where outcomes come from and go to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::hold::Hold;
 use super::room::Permit;
-use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan, Turns};
-use crate::route::Room;
+use crate::dispatch::LOOK_FOR_EXPIRED_EVERY;
+use crate::dispatch::outcome::OutcomePlan;
+use crate::dispatch::queue::LeaseToken;
+use crate::dispatch::turns::Turns;
+use crate::hand_over::Room;
 use crate::time::Timestamp;
 
 /// The leases of claims whose messages this program is handing over or recording, each with the

@@ -1,6 +1,7 @@
-//! Since when this program holds a message, and under which lease.
+//! Since when this program holds a message, and under which lease: see the drawing in
+//! [`from_birth`](super::from_birth).
 
-use crate::dispatch::LeaseToken;
+use crate::dispatch::queue::LeaseToken;
 use crate::time::Timestamp;
 
 /// The lease of messages that this program holds.

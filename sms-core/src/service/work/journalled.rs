@@ -1,18 +1,22 @@
 //! What a program writes to its journal while it hands messages over, and what it records of an
 //! earlier run.
 //!
-//! The program goes on if the journal cannot be written: then its messages take room in their
+//! The program continues if the journal cannot be written: then its messages take room in their
 //! routes until they are recorded.
+//!
+//! [`from_birth`](super::from_birth) draws where in a message's life entries are written.
 
+use super::Dispatched;
 use super::group::{Carried, Group};
 use super::held::Known;
 use super::hold::Hold;
-use super::{Dispatched, Work};
 use crate::dispatch::journal::{Entry, IfUnanswered};
 use crate::error::Error;
+use crate::hand_over::HandOver;
 use crate::ids::MessageId;
-use crate::route::{HandOver, RouteKind};
-use crate::service::Sms;
+use crate::route::RouteKind;
+use crate::service::sms::Sms;
+use crate::service::wake::Work;
 
 /// How many outcomes of an earlier run are recorded together.
 const AT_ONCE: usize = 500;

@@ -1,28 +1,35 @@
-//! Reserves room for the messages of a send while they are committed.
+//! Reserves room for the messages of a send while they are committed: the first two steps of the
+//! life that [`from_birth`](super::from_birth) draws.
 
 use std::sync::Arc;
 
-use super::Work;
 use super::hold::Hold;
 use super::room::{Born, Doubtful, Permit};
-use crate::dispatch::{HeldMessage, Lane, Lease, RouteLane};
-use crate::route::Fitness;
-use crate::sending::{SendPlan, Sent};
-use crate::service::Sms;
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::queue::Lease;
+use crate::lane::{Lane, RouteLane};
+use crate::route::{Fitness, Route};
+use crate::sending::plan::SendPlan;
+use crate::sending::settle::Sent;
+use crate::service::sms::Sms;
+use crate::service::wake::Work;
 use crate::time::Timestamp;
 
-/// Messages that are being committed as held. Unless this is told how that ended, they are in
-/// doubt.
+/// Messages that are being committed as held. If this is dropped before the end of the commit is
+/// known, they are in doubt.
 pub(in crate::service) struct Reserved {
     sms: Sms,
+    /// How many recalls there had been before.
+    recalls: u64,
     waits: Option<(Vec<HeldMessage>, Hold, Timestamp, Permit)>,
 }
 
 impl Reserved {
-    /// They were committed.
+    /// They were committed: passes them to the worker that offered the room.
     pub(in crate::service) fn committed(mut self) {
         let Some((messages, hold, until, permit)) = self.waits.take() else { return };
-        let born = Born { messages, hold, until, permit: Arc::new(permit) };
+        let (recalls, permit) = (self.recalls, Arc::new(permit));
+        let born = Born { messages, hold, recalls, until, permit };
         // The worker has stopped meanwhile.
         if let Err(Born { messages, .. }) = self.sms.inner.rooms.put_born(born) {
             self.doubt(&messages, hold, until);
@@ -70,7 +77,12 @@ impl Sms {
         }
         let (rooms, count) = (&self.inner.rooms, plan.messages.len());
         let carrier = || self.carrier(&of.route);
-        let is_ready = || carrier().is_some_and(|it| it.fitness(of.lane) == Fitness::Ready);
+        let is_ready = || {
+            let has_room = |it: &Arc<dyn Route>| {
+                it.fitness(of.lane) == Fitness::Ready && it.room(of.lane) >= count
+            };
+            carrier().is_some_and(has_room)
+        };
         if !rooms.is_open(&of) || !is_ready() || !rooms.take(&of, count) {
             rooms.goes_to_queue(&of);
             return None;
@@ -82,6 +94,7 @@ impl Sms {
         let hold = Hold { token, since: plan.at };
         Some(Reserved {
             sms: self.clone(),
+            recalls: self.inner.recalls.count(),
             waits: Some((plan.held_messages(), hold, until, permit)),
         })
     }

@@ -6,6 +6,8 @@
 //! new message overtakes none that waits in its lane, and no account goes before its turn. For
 //! bulk, nothing may be left in the normal lane either. A message that finds no room waits in the
 //! queue too, and ends the offer of its lane until a claim finds that empty.
+//!
+//! [`from_birth`](super::from_birth) draws the life of a held message.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,8 +15,10 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::hold::Hold;
-use crate::dispatch::{HeldMessage, Lane, LeaseToken, RouteLane};
+use crate::dispatch::held::HeldMessage;
+use crate::dispatch::queue::LeaseToken;
 use crate::ids::MessageId;
+use crate::lane::{Lane, RouteLane};
 use crate::time::Timestamp;
 
 /// The most messages of a lane of a route that are held from the start and not recorded yet.
@@ -46,7 +50,7 @@ struct State {
     leases: BTreeSet<LeaseToken>,
     /// Committed messages that no worker has taken yet.
     born: VecDeque<Born>,
-    /// Messages of which nobody knows whether they were committed.
+    /// Messages of which it is not known whether they were committed.
     doubtful: Vec<Doubtful>,
     /// The workers that wait.
     wakers: Vec<Waker>,
@@ -57,6 +61,8 @@ struct State {
 pub(super) struct Born {
     pub(super) messages: Vec<HeldMessage>,
     pub(super) hold: Hold,
+    /// How many recalls there had been before they were committed.
+    pub(super) recalls: u64,
     /// When their lease runs out.
     pub(super) until: Timestamp,
     pub(super) permit: Arc<Permit>,
@@ -100,7 +106,8 @@ impl Drop for Permit {
     }
 }
 
-/// A worker's offer of room, until it is closed. What nobody took when it is dropped is in doubt.
+/// A worker's offer of room, until it is closed. What no worker has taken when it is dropped is in
+/// doubt.
 pub(super) struct Offer<'a> {
     rooms: &'a Rooms,
     is_open: bool,
@@ -159,7 +166,7 @@ impl State {
 pub(super) enum After {
     /// Nothing that is due.
     Empty,
-    /// Perhaps something that is due.
+    /// Something that may be due.
     Waits,
 }
 
@@ -176,13 +183,13 @@ impl Rooms {
         Offer { rooms: self, is_open: true }
     }
 
-    /// How often a message had to go to the queue until now: to be told when the claim that begins
-    /// now has ended.
+    /// How often a message had to go to the queue until now: to be passed to
+    /// [`claimed`](Self::claimed) when the claim that begins now has ended.
     pub(super) fn queued(&self) -> u64 {
         self.state().queued
     }
 
-    /// A claim ended that began when so many messages had gone to the queue, and left this in the
+    /// A claim ended that began when `queued` messages had gone to the queue. It left this in the
     /// lanes that it read.
     pub(super) fn claimed(&self, queued: u64, lanes: impl Iterator<Item = (After, RouteLane)>) {
         let mut state = self.state();
@@ -216,7 +223,7 @@ impl Rooms {
         self.state().is_open(of)
     }
 
-    /// Takes room for so many messages of a lane, if there is some.
+    /// Takes room for this many messages of a lane, if there is some.
     pub(super) fn take(&self, of: &RouteLane, count: usize) -> bool {
         let mut state = self.state();
         if !state.is_open(of) {
@@ -382,7 +389,7 @@ mod tests {
         assert!(!rooms.are_quiet());
         let hold = Hold { token: LeaseToken(1), since: crate::samples::now() };
         let (messages, until, permit) = (Vec::new(), hold.since, Arc::new(permit));
-        assert!(rooms.put_born(Born { messages, hold, until, permit }).is_ok());
+        assert!(rooms.put_born(Born { messages, hold, recalls: 0, until, permit }).is_ok());
         rooms.commit_ended();
         assert!(!rooms.are_quiet(), "nobody has taken what was committed");
         assert_eq!(rooms.born(Waker::noop()).len(), 1);

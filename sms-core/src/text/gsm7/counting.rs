@@ -11,7 +11,7 @@ use super::alphabet::{BASIC, ESCAPE, EXTENSION};
 /// The septets of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::text) struct Count {
-    /// All septets.
+    /// All septets; a character of the extension table counts two.
     pub(in crate::text) septets: usize,
     /// Characters that take two septets.
     pub(in crate::text) extended: usize,

@@ -65,6 +65,12 @@ fn fields_are_filled() {
         ("{points} points", "12 points"),
         ("from {town}.", "from ."),
         ("é{points}€{points}👋", "é12€12👋"),
+        ("Hi {first_name|there}!", "Hi First!"),
+        ("in {town|your town}", "in your town"),
+        ("{town|}.", "."),
+        ("{town|a|b, “c” \\ 👋}", "a|b, “c” \\ 👋"),
+        ("{nosuch|friend}", "friend"),
+        ("{phone|none}", "+447700900123"),
     ];
     for (body, expected) in table {
         assert_eq!(rendered(body, &values()), expected, "{body}");
@@ -88,6 +94,12 @@ fn text_that_is_not_a_field_stays_as_typed() {
         "{{",
         "{é}",
         "{first_name\n}",
+        "{|there}",
+        "{first name|there}",
+        "{first_name|there",
+        "{first_name |there}",
+        "{first_name|there\n}",
+        "{first_name|a{b|c",
     ] {
         assert_eq!(rendered(body, &values()), body);
         let template = Template::parse(body, |name| name != "unknown");
@@ -100,6 +112,37 @@ fn braces_around_a_field_stay() {
     assert_eq!(rendered("{{points}}", &values()), "{12}");
     assert_eq!(rendered("{first_name{points}", &values()), "{first_name12");
     assert_eq!(rendered("{unknown}{points}", &values()), "{unknown}12");
+    assert_eq!(rendered("{first_name|{points|none}}", &values()), "{first_name|12}");
+}
+
+#[test]
+fn a_fallback_stands_for_what_is_missing_or_blank_and_is_not_filled() {
+    for (first, expected) in [
+        (None, "Hi there"),
+        (Some(""), "Hi there"),
+        (Some(" \t"), "Hi there"),
+        (Some("\u{200b}"), "Hi there"),
+        (Some("Ann"), "Hi Ann"),
+        (Some("{points}"), "Hi {points}"),
+    ] {
+        let recipient = Values { first: first.map(str::to_owned), ..values() };
+        assert_eq!(rendered("Hi {first_name|there}", &recipient), expected);
+        let full = Values { last: None, ..recipient };
+        assert_eq!(rendered("Hi {full_name|there}", &full), expected);
+    }
+}
+
+#[test]
+fn the_fields_without_a_value_are_those_that_leave_a_gap() {
+    let body = "{first_name} {full_name} {town|here} {phone} {points} {first_name} {nosuch} {town}";
+    let template = Template::parse(body, |name| name != "nosuch");
+    let named: Vec<&str> = template.bare_fields().collect();
+    assert_eq!(named, ["first_name", "full_name", "points", "town"]);
+    let blanks = |recipient: &Values| template.blanks(recipient).collect::<Vec<_>>();
+    assert_eq!(blanks(&values()), [false, false, false, true]);
+    assert_eq!(blanks(&Values::default()), [true, true, true, true]);
+    let no_first = Values { first: Some(" ".to_owned()), ..values() };
+    assert_eq!(blanks(&no_first), [true, false, false, true]);
 }
 
 #[test]
@@ -109,6 +152,8 @@ fn a_full_name_joins_the_names_that_are_known() {
         (Some("First"), None, "First"),
         (None, Some("Last"), "Last"),
         (Some(""), Some(" Last "), "Last"),
+        (Some("First "), Some(" Last"), "First Last"),
+        (Some("First"), Some("\u{200b}"), "First"),
         (None, None, ""),
     ];
     for (first, last, expected) in names {
@@ -186,6 +231,28 @@ proptest! {
         }
     }
 
+    /// A field is reported as blank for a recipient exactly if it renders as nothing that can be
+    /// seen, and then a fallback stands there instead.
+    #[test]
+    fn what_is_told_as_blank_is_what_renders_as_nothing(
+        value in prop_oneof![Just(String::new()), " {0,3}", any::<String>()],
+        fallback in "[^{}\r\n]{0,20}",
+    ) {
+        let recipient = Values { custom: vec![("town", value.clone())], ..Values::default() };
+        let bare = Template::parse("{town}", |_| true);
+        let blank: Vec<bool> = bare.blanks(&recipient).collect();
+        let shown = bare.render(&recipient, usize::MAX).unwrap();
+        prop_assert_eq!(&shown, &value);
+        prop_assert_eq!(&blank, &[is_blank(&shown)]);
+        let body = format!("{{town|{fallback}}}");
+        let safe = Template::parse(&body, |_| true);
+        let expected = if blank[0] { &fallback } else { &value };
+        prop_assert_eq!(&safe.render(&recipient, usize::MAX).unwrap(), expected);
+        prop_assert_eq!(safe.blanks(&recipient).count(), 0);
+        let nowhere = Template::parse(&body, |_| false);
+        prop_assert_eq!(&nowhere.render(&recipient, usize::MAX).unwrap(), &fallback);
+    }
+
     #[test]
     fn a_text_without_braces_renders_to_itself(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
@@ -213,6 +280,10 @@ const PIECES: &[(&str, &str)] = &[
     ("{points}", "12"),
     ("{town}", ""),
     ("{unknown}", "{unknown}"),
+    ("{unknown|that}", "that"),
+    ("{first_name|there}", "First"),
+    ("{town|your town}", "your town"),
+    ("{town|}", ""),
     ("{ ", "{ "),
     ("}", "}"),
     ("text ", "text "),

@@ -30,11 +30,11 @@ pub enum ReplayRefused {
 pub struct ReplayPlan {
     /// The account of the endpoint.
     pub account: AccountId,
-    /// The endpoint.
+    /// The endpoint that asked for it.
     pub endpoint: EndpointId,
     /// The replay; `None` if there are no events for it.
     pub replay: Option<Replay>,
-    /// The answer.
+    /// The answer to the request: how many events, and how far they reach.
     pub begun: ReplayBegun,
 }
 
@@ -68,10 +68,34 @@ pub fn waits_for(endpoint: &Endpoint, at: Timestamp) -> Timestamp {
     if endpoint.last_delivered_at >= portion { at } else { at.plus(ATTEMPT_LEASE) }
 }
 
+/// The replays of an account take turns: whether a portion of this one was written less than
+/// [`EVERY`] before `at`, so that no replay of the account writes one now.
+pub fn has_just_gone_on(endpoint: &Endpoint, at: Timestamp) -> bool {
+    endpoint.replay.is_some_and(|replay| replay.next_at > at)
+}
+
+/// The order in which replays go on that could all go on: first the first of each account by id,
+/// then the second of each, which has its turn if the first one fails, and so on; of these the
+/// longest due first, then by id. At most `limit`.
+pub fn in_turn(mut ready: Vec<Endpoint>, limit: usize) -> Vec<Endpoint> {
+    ready.sort_unstable_by_key(|one| (one.account, one.id));
+    let mut ordered = Vec::with_capacity(ready.len());
+    let (mut account, mut place) = (None, 0);
+    for endpoint in ready {
+        place = if account == Some(endpoint.account) { place + 1 } else { 0 };
+        account = Some(endpoint.account);
+        ordered.push((place, endpoint));
+    }
+    ordered.sort_unstable_by_key(|(place, one)| {
+        (*place, one.replay.map(|replay| replay.next_at), one.id)
+    });
+    ordered.into_iter().take(limit).map(|(_, endpoint)| endpoint).collect()
+}
+
 /// How far a portion of a replay goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortionEnd {
-    /// Up to this position. The replay goes on behind it.
+    /// Up to this position. The replay continues after it.
     At(Position),
     /// To the end of the replay.
     Last,
@@ -82,7 +106,7 @@ pub enum PortionEnd {
 pub struct PortionPlan {
     /// The account of the endpoint.
     pub account: AccountId,
-    /// The endpoint.
+    /// The endpoint that receives it.
     pub endpoint: EndpointId,
     /// The replay that the portion was read for.
     pub replay: Replay,

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::plan::{PortionEnd, PortionPlan, ReplayPlan, ReplayRefused, waits_for};
 use super::*;
 use crate::event::{EventData, EventType};
 use crate::ids::EventId;
@@ -172,7 +173,7 @@ fn switching_an_endpoint_off_or_on_ends_its_replay_and_nothing_else_does() {
         (under_way(), change().power(Power::Off(DisabledReason::ByOwner)), None),
         (off, change().power(Power::On), None),
     ] {
-        assert_eq!(change.apply(before, now()).replay, expected);
+        assert_eq!(change.apply(before, now()).unwrap().replay, expected);
     }
 }
 

@@ -1,12 +1,14 @@
 //! Why a stream ends while its reader is still there.
 
+use crate::web::standing::Lost;
+
 /// Why the server ends a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     ServerStopping,
     ReaderTooSlow,
-    KeyRevoked,
-    AccountSuspended,
+    /// Whoever reads it is admitted no longer.
+    AdmissionLost(Lost),
     /// The log could not be read.
     Unavailable,
 }
@@ -17,8 +19,7 @@ impl Ending {
         match self {
             Self::ServerStopping => "server_stopping",
             Self::ReaderTooSlow => "reader_too_slow",
-            Self::KeyRevoked => "key_revoked",
-            Self::AccountSuspended => "account_suspended",
+            Self::AdmissionLost(lost) => lost.reason,
             Self::Unavailable => "unavailable",
         }
     }
@@ -28,8 +29,7 @@ impl Ending {
         match self {
             Self::ServerStopping => "the server stops: connect again",
             Self::ReaderTooSlow => "events were not read for too long: connect again, read faster",
-            Self::KeyRevoked => "the key was revoked: use another",
-            Self::AccountSuspended => "the account is suspended: ask the operator",
+            Self::AdmissionLost(lost) => lost.message,
             Self::Unavailable => "the events cannot be read at the moment: connect again later",
         }
     }

@@ -14,7 +14,9 @@ use tokio::time::{Instant, sleep_until};
 use super::ending::Ending;
 use super::frame;
 use super::hub::Seat;
+use crate::api::whole_read::to_its_end;
 use crate::domain_error::causes;
+use crate::web::standing::Followed;
 
 /// Counts the streams that the server ended, by reason.
 const ENDED: &str = "sms_event_streams_ended_total";
@@ -27,6 +29,7 @@ pub(super) struct Follower {
     account: AccountHandle,
     kinds: Kinds,
     seat: Seat,
+    admitted: Followed,
     /// Up to here the reader has the events.
     at: Position,
     /// Whoever has read the log to its end has read it at least up to here.
@@ -49,12 +52,12 @@ impl Follower {
     pub(super) fn new(
         account: AccountHandle,
         kinds: Kinds,
-        seat: Seat,
+        (seat, admitted): (Seat, Followed),
         after: Option<Position>,
         end: Position,
     ) -> Self {
         let (at, handed_at) = (after.unwrap_or(end), Instant::now());
-        Self { account, kinds, seat, at, end, stage: Stage::Opening, handed_at }
+        Self { account, kinds, seat, admitted, at, end, stage: Stage::Opening, handed_at }
     }
 
     /// What the stream says next; `None` once it has ended. To be asked for when the reader has
@@ -64,13 +67,14 @@ impl Follower {
             return None;
         }
         let is_slow = self.handed_at.elapsed() > self.seat.limits().patience;
-        let must_end = self.seat.must_end();
+        let (must_end, lost) = (self.seat.must_end(), self.admitted.lost());
         let said = if is_slow && !matches!(self.stage, Stage::Opening) {
             Err(Ending::ReaderTooSlow)
         } else {
             tokio::select! {
                 biased;
                 ending = must_end => Err(ending),
+                lost = lost => Err(Ending::AdmissionLost(lost)),
                 said = self.say() => said,
             }
         };
@@ -112,7 +116,8 @@ impl Follower {
     async fn read(&mut self) -> Result<Option<Bytes>, Error> {
         let limit = Limit::new(AT_ONCE).unwrap_or_default();
         let request = EventRequest { kinds: self.kinds, from: ReadFrom::After(self.at), limit };
-        let page = self.account.event_list(request).await?;
+        let account = self.account.clone();
+        let page = to_its_end(async move { account.event_list(request).await }).await?;
         let last = page.items.last().map(|event| event.position);
         self.at = if let Some(next) = page.next {
             next

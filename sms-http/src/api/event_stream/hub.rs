@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sms_core::Sms;
 use sms_core::event::position::Position;
-use sms_core::ids::{AccountId, ApiKeyId};
-use sms_core::service::authenticate::Standing;
+use sms_core::ids::AccountId;
 use sms_core::service::{Caller, Wake, Work};
 use sms_core::store::StoreError;
 use tokio::sync::{Notify, watch};
@@ -137,7 +136,7 @@ impl Hub {
         seats.taken.insert(number, place);
         metrics::gauge!(OPEN).increment(1.0);
         if seats.watcher.as_ref().is_none_or(JoinHandle::is_finished) {
-            seats.watcher = Some(tokio::spawn(self.clone().watch()));
+            seats.watcher = Some(tokio::spawn(self.clone().look_for_news()));
         }
         drop(seats);
         Ok(Seat { hub: self.clone(), number, news: heard, ending: ends })
@@ -152,15 +151,8 @@ impl Hub {
         }
     }
 
-    async fn watch(self) {
-        tokio::select! {
-            () = self.look_for_news() => {}
-            () = self.check_callers() => {}
-        }
-    }
-
     /// Until there are no streams.
-    async fn look_for_news(&self) {
+    async fn look_for_news(self) {
         let (shortest, longest) = self.0.limits.look_every;
         let (mut pause, mut is_failing) = (shortest, false);
         loop {
@@ -218,30 +210,6 @@ impl Hub {
             }
         }
         Ok(())
-    }
-
-    /// Ends the streams of those who may no longer have one. Runs until it is dropped.
-    async fn check_callers(&self) {
-        loop {
-            sleep(self.0.limits.check_every).await;
-            let callers: BTreeMap<ApiKeyId, Caller> = {
-                let seats = self.seats();
-                seats.taken.values().map(|place| (place.caller.key, place.caller)).collect()
-            };
-            for caller in callers.into_values() {
-                // While the store does not answer, streams have nothing to show either.
-                let ending = match self.0.sms.standing(&caller).await {
-                    Ok(Standing::Admitted) | Err(_) => continue,
-                    Ok(Standing::KeyRevoked) => Ending::KeyRevoked,
-                    Ok(Standing::AccountSuspended) => Ending::AccountSuspended,
-                };
-                let seats = self.seats();
-                let own = seats.taken.values().filter(|place| place.caller.key == caller.key);
-                own.for_each(|place| {
-                    place.ending.send_replace(Some(ending));
-                });
-            }
-        }
     }
 
     /// Every change is complete before the lock is released, so a poisoned lock holds valid state.

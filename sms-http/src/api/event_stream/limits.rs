@@ -13,8 +13,6 @@ pub struct StreamLimits {
     pub beat_every: Duration,
     /// A reader that takes nothing for so long, while there is something, is cut off.
     pub patience: Duration,
-    /// How often a revoked key and a suspended account are looked for.
-    pub check_every: Duration,
     /// How often news are looked for while some were signalled, and while none were.
     pub look_every: (Duration, Duration),
 }
@@ -26,7 +24,6 @@ impl Default for StreamLimits {
             in_all: 1_000,
             beat_every: Duration::from_secs(15),
             patience: Duration::from_secs(10),
-            check_every: Duration::from_secs(5),
             look_every: (Duration::from_millis(25), Duration::from_secs(1)),
         }
     }

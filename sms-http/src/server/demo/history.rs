@@ -36,7 +36,7 @@ use sms_core::{Error, Sms};
 use super::endpoints::{BREAKS, Endpoints, WELL};
 use super::numbers::{DEDICATED_NUMBER, SHARED_NUMBER};
 use super::plot::{self, Event};
-use super::script::{Group, REMINDER, ROLES};
+use super::script::{Group, ID, NAME, REMINDER, ROLES};
 
 /// Everything in the history that looks like chance follows from it.
 const SEED: u64 = 20;
@@ -104,7 +104,7 @@ impl Story {
     /// The account as it was set up.
     async fn begin(sms: Sms, clock: Arc<MovableClock>, end: Timestamp) -> Result<Self, Error> {
         let operator = sms.operator();
-        let made = operator.account_create(NewAccountInput::active("Demo", OPENING)).await?;
+        let made = operator.account_create(NewAccountInput::active(NAME, OPENING).id(ID)).await?;
         let account = sms.account(made.id, Mode::Live);
         let mut keys = [String::new(), String::new()];
         for (key, mode) in keys.iter_mut().zip([Mode::Live, Mode::Test]) {
@@ -332,4 +332,56 @@ fn number_of(number: u16) -> Result<E164, Error> {
 
 fn own_number(text: &str) -> Result<E164, Error> {
     parse_uk_mobile(text).map_err(|_| Error::NotFound("number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+    use sms_core::message::filter::MessageFilter;
+    use sms_core::webhook::delivery::DeliveryStatus;
+    use sms_store_memory::MemoryStore;
+
+    use super::*;
+
+    /// What a first look at the demo shows of its month, if the month is written in this minute of
+    /// this day.
+    async fn shown(day: NaiveDate, minute: u32) -> [usize; 4] {
+        let now = plot::moment(day, 0, minute, 0);
+        let store = Arc::new(MemoryStore::new());
+        write(store.clone(), now, LinkBase::default(), 1_000).await.unwrap();
+        let sms = Sms::builder(store).clock(Arc::new(ManualClock::at(now))).build();
+        let accounts = sms.operator().account_list(PageRequest::default()).await.unwrap().items;
+        let demo = accounts.iter().find(|account| account.name == "Demo").unwrap();
+        let demo = sms.account(demo.id, Mode::Live);
+        let page = || PageRequest::default().limit(Limit::EXPORT);
+        let endpoints = demo.webhook_list().await.unwrap();
+        let broken = endpoints.iter().find(|endpoint| endpoint.url == BREAKS).unwrap();
+        let deliveries = demo.delivery_list(broken.id, page()).await.unwrap().items;
+        let lost = deliveries.iter().filter(|it| it.status == DeliveryStatus::GivenUp).count();
+        let threads = demo.conversation_list(None, None, page()).await.unwrap();
+        let threads = threads.conversations.items;
+        let unread = threads.iter().filter(|it| it.unread > 0).count();
+        let messages = demo.message_list(&MessageFilter::default(), page()).await.unwrap();
+        [lost, threads.len(), unread, messages.items.len()]
+    }
+
+    #[tokio::test]
+    async fn the_demo_shows_much_the_same_on_every_day_and_at_every_hour() {
+        let day = |year, month, day| NaiveDate::from_ymd_opt(year, month, day).unwrap();
+        for (day, minute) in [
+            (day(2026, 11, 26), 12 * 60),
+            (day(2026, 11, 28), 1),
+            (day(2027, 1, 1), 23 * 60 + 59),
+            (day(2027, 3, 28), 2 * 60 + 1),
+            (day(2027, 10, 31), 60),
+            (day(2028, 2, 29), 9 * 60 + 15),
+        ] {
+            let [lost, threads, unread, messages] = shown(day, minute).await;
+            let what = format!("{day}, minute {minute}: {lost} {threads} {unread} {messages}");
+            assert!(lost > 20, "failed deliveries: {what}");
+            assert!(threads > 30, "conversations: {what}");
+            assert!(unread > 2, "unread conversations: {what}");
+            assert!(messages > 500, "messages: {what}");
+        }
+    }
 }

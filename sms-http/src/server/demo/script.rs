@@ -1,5 +1,13 @@
 //! What the demo's people write: a restaurant, those who work for it, and those who come.
 
+use sms_core::ids::AccountId;
+
+/// The name of the demo's account.
+pub(super) const NAME: &str = "Demo";
+/// The id of the account, which tells that a store has had one: anybody may have the name, and the
+/// operator may change it. No other id is as old.
+pub(super) const ID: AccountId = AccountId::from_u128(0xDE30);
+
 /// A contact by role, with the last three digits of its number in 07700 900xxx.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Role {

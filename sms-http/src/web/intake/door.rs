@@ -11,6 +11,7 @@ use poem::Request;
 use poem::http::{HeaderName, HeaderValue};
 
 use crate::web::error::ApiError;
+use crate::web::standing::Standing;
 
 /// Decides whether a request is admitted.
 #[async_trait]
@@ -27,6 +28,9 @@ pub struct Admitted {
     pub owner: Owner,
     /// Headers for the answer.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What they were admitted with: an answer that takes long ends with it. `None` if it cannot be
+    /// lost.
+    pub standing: Option<Arc<dyn Standing>>,
 }
 
 /// Who shares the room for request bodies with the others: all bodies of one owner together have

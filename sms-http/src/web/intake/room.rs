@@ -19,6 +19,9 @@ const SMALL_BODY: usize = 64 * 1_024;
 /// An owner may take this part of what is left free.
 const SHARE_OF_FREE: usize = 4;
 
+/// Beyond the shares of their owners, this part of a pool may be taken before others notice.
+const RESERVE: usize = 2;
+
 /// The room for all bodies.
 #[derive(Debug)]
 pub(super) struct BodyRoom {
@@ -56,9 +59,13 @@ struct Pools {
 }
 
 #[derive(Debug)]
-struct Pool {
+pub(super) struct Pool {
     size: usize,
+    /// What is taken within the shares of all owners.
     taken: usize,
+    /// What is taken beyond them.
+    over: usize,
+    /// Both of each owner.
     of_owner: HashMap<Owner, usize>,
 }
 
@@ -124,35 +131,74 @@ impl Pools {
 }
 
 impl Pool {
-    fn new(size: usize) -> Self {
-        Self { size, taken: 0, of_owner: HashMap::new() }
+    pub(super) fn new(size: usize) -> Self {
+        Self { size, taken: 0, over: 0, of_owner: HashMap::new() }
     }
 
     /// Takes `more` bytes for a body that has `own` bytes here.
     fn take(&mut self, owner: Owner, own: usize, more: usize) -> Result<(), NoRoom> {
+        self.check(owner, own, more)?;
+        self.add(owner, more);
+        Ok(())
+    }
+
+    /// Whether `more` bytes are fair for something that has `own` bytes here.
+    pub(super) fn check(&self, owner: Owner, own: usize, more: usize) -> Result<(), NoRoom> {
         let held = self.of_owner.get(&owner).copied().unwrap_or(0);
-        let free = self.size.saturating_sub(self.taken);
+        // What owners took beyond their shares is their own affair, until it is too much for all.
+        let over = self.over.saturating_sub(self.size / RESERVE);
+        let free = self.size.saturating_sub(self.taken + over);
         if !is_fair(held + more, free.checked_sub(more)) {
             // Would it fit if this were the only body of its owner?
-            let free_alone = (free + held - own).checked_sub(more);
+            let free_alone = (free + held.saturating_sub(own)).checked_sub(more);
             let fits_alone = is_fair(own + more, free_alone);
             return Err(if fits_alone { NoRoom::OwnShare } else { NoRoom::Full });
-        }
-        if more > 0 {
-            self.taken += more;
-            *self.of_owner.entry(owner).or_default() += more;
         }
         Ok(())
     }
 
-    fn give_back(&mut self, owner: Owner, bytes: usize) {
+    /// Takes `more` bytes that are fair.
+    pub(super) fn add(&mut self, owner: Owner, more: usize) {
+        self.taken += more;
+        self.note(owner, more);
+    }
+
+    /// Takes `more` bytes that are more than fair. They count against their owner.
+    pub(super) fn add_over(&mut self, owner: Owner, more: usize) {
+        self.over += more;
+        self.note(owner, more);
+    }
+
+    fn note(&mut self, owner: Owner, more: usize) {
+        if more > 0 {
+            *self.of_owner.entry(owner).or_default() += more;
+        }
+    }
+
+    pub(super) fn give_back(&mut self, owner: Owner, bytes: usize) {
         self.taken = self.taken.saturating_sub(bytes);
+        self.forget(owner, bytes);
+    }
+
+    pub(super) fn give_back_over(&mut self, owner: Owner, bytes: usize) {
+        self.over = self.over.saturating_sub(bytes);
+        self.forget(owner, bytes);
+    }
+
+    fn forget(&mut self, owner: Owner, bytes: usize) {
         if let Some(held) = self.of_owner.get_mut(&owner) {
             *held = held.saturating_sub(bytes);
             if *held == 0 {
                 self.of_owner.remove(&owner);
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Pool {
+    pub(super) fn taken(&self) -> usize {
+        self.taken + self.over
     }
 }
 

@@ -238,6 +238,11 @@ pub(super) fn headers() -> Value {
         "RateLimit-Limit": header("The most requests that a key may make in a burst.", &whole),
         "RateLimit-Remaining": header("How many more requests the key may make right now.", &whole),
         "RateLimit-Reset": header("Seconds until the full burst is available again.", &whole),
+        "ETag": header(
+            "The version of the resource, in quotes. It changes with the values that a request \
+             can set, and not with counts. `If-Match` makes a change on this version only.",
+            &text,
+        ),
         "WWW-Authenticate": header("Always `Bearer`.", &text),
         "Link": header(
             "The next page, as `<path>; rel=\"next\"`; absent on the last page.",
@@ -333,6 +338,6 @@ fn field_error() -> Value {
     })
 }
 
-fn header_reference(name: &str) -> Value {
+pub(super) fn header_reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }

@@ -123,7 +123,7 @@ impl Stage {
         };
         let path = path.replace("{id}", id).replace("{delivery_id}", &self.delivery);
         let path = path.replace("{key_id}", &self.key).replace("{phone}", "07700900123");
-        let path = path.replace("{contact_id}", &self.contact);
+        let path = path.replace("{contact_id}", &self.contact).replace("{name}", "simulator");
         assert!(!path.contains('{'), "say what stands for the parameter of {path}");
         path
     }
@@ -208,6 +208,7 @@ impl Operation<'_> {
             "webhook_replay" => json!({ "from": "2026-11-22T12:00:00Z" }),
             "template_create" => json!({ "name": "Table", "body": "x" }),
             "sender_name_create" => json!({ "value": "Till" }),
+            "opt_out_import" => json!({ "rows": [{ "phone": "07700 900125" }] }),
             "opt_out_create" => json!({ "phone": "07700 900125" }),
             "account_create" => json!({ "name": "Bookings" }),
             "api_key_create" => json!({ "kind": "live" }),

@@ -17,7 +17,7 @@ use crate::scripted_peer::{self, until};
 use crate::session::{Heard, Submitted};
 use crate::settings::RouteSettings;
 
-/// A certificate authority.
+/// A certificate authority of a test, which no machine trusts.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

@@ -2,10 +2,14 @@
 //! table of `src/sending/guarded.rs`.
 
 use sms_conformance::Rig;
-use sms_conformance::rig::{person, request};
+use sms_conformance::rig::{page, person, request, request_with_key};
 use sms_core::account::{Account, AccountStatus};
+use sms_core::conversation::ConversationFilter;
+use sms_core::conversation::store::ReadsConversations;
 use sms_core::for_stores::Health;
+use sms_core::idempotency::Replay;
 use sms_core::opt_out::{OptOut, OptOutSource};
+use sms_core::sending::idempotency::KEPT_FOR;
 use sms_store_postgres::{PgSettings, PgStore};
 use sqlx::Connection;
 use uuid::Uuid;
@@ -43,6 +47,7 @@ enum Done {
     SendsStop,
     BeginsConversation,
     GoesOnTalking,
+    BeginsAnother,
     Sends,
     TopsUp,
     Claims,
@@ -64,8 +69,10 @@ async fn act(rig: &Rig, account: &Account, done: Done) {
             assert!(deleted.expect("deleted"));
         }
         Done::SendsStop => drop(rig.inbound_routed(2, number, "STOP").await),
-        Done::BeginsConversation => drop(rig.inbound_routed(3, number, "Hello").await),
-        Done::GoesOnTalking => drop(rig.inbound_routed(4, number, "Hello").await),
+        Done::BeginsConversation | Done::GoesOnTalking => {
+            drop(rig.inbound_routed(3, number, "Hello").await);
+        }
+        Done::BeginsAnother => drop(rig.inbound_routed(4, number, "Hello").await),
         Done::Sends => drop(rig.send(account, &request([5])).await),
         Done::TopsUp => drop(rig.adjust(account, 5).await.expect("adjusted")),
         Done::Claims => drop(rig.claim(10).await),
@@ -91,6 +98,8 @@ async fn versions(rig: &Rig, url: &str) {
         (Done::OptsIn, false),
         (Done::BeginsConversation, true),
         (Done::GoesOnTalking, false),
+        (Done::BeginsAnother, true),
+        (Done::GoesOnTalking, false),
         (Done::SendsStop, true),
         (Done::Sends, false),
     ];
@@ -104,13 +113,10 @@ async fn versions(rig: &Rig, url: &str) {
 }
 
 /// A plain send is one statement, once the account is known; nobody waits for a lock meanwhile. One
-/// whose guard fails takes one statement more, those under the lock, and a read for the next.
+/// whose guard fails takes two more.
 pub(crate) async fn a_plain_send_takes_one_statement(own: Own) {
     let _alone = ALONE.lock().await;
-    own.store.close().await;
-    explain(&own.url).await;
-    let store = PgStore::connect(&own.url, PgSettings { connections: 1 }).await;
-    let store = store.expect("it answers");
+    let store = reported(&own).await;
     let rig = own.rig(&store);
     let account = rig.account(100).await;
     rig.provide_our_number().await;
@@ -125,12 +131,117 @@ pub(crate) async fn a_plain_send_takes_one_statement(own: Own) {
     rig.set_status(&account, AccountStatus::Active).await;
     let _ = Plans::told();
     rig.accept(rig.plan(&account, &request([1]))).await.expect("accepted");
-    let all = statements(&store).await;
-    assert!(all.len() > 2, "it was written with the account locked: {all:?}");
-    rig.accept(rig.plan(&account, &request([1]))).await.expect("accepted");
-    assert_eq!(statements(&store).await.last().map(String::as_str), Some("WITH placed"));
-    assert_eq!(rig.balance(&account).await, 100 - 20 - 20 - 1 - 20 - 1 - 1);
+    // Its guard fails, which is not among those that ended; the account is read, and it is written
+    // under the guard after all.
+    assert_eq!(statements(&store).await, ["SELECT id, ", "WITH placed"]);
+    assert_eq!(rig.balance(&account).await, 100 - 20 - 20 - 1 - 20 - 1);
     store.close().await;
+}
+
+/// An account with conversations sends in one statement too, which moves those that it belongs to.
+pub(crate) async fn a_send_in_a_conversation_takes_one_statement(own: Own) {
+    let _alone = ALONE.lock().await;
+    let store = reported(&own).await;
+    let rig = own.rig(&store);
+    let account = rig.account(100).await;
+    rig.dedicated_number(person(900), &account).await;
+    for sender in [3, 4] {
+        drop(rig.inbound_routed(sender, person(900), "Hello").await);
+    }
+    rig.accept(rig.plan(&account, &request([5]))).await.expect("accepted");
+    let _ = Plans::told();
+    let sent = rig.accept(rig.plan(&account, &request([3]))).await.expect("accepted");
+    assert_eq!(statements(&store).await, ["WITH placed"]);
+    let all = ConversationFilter::default();
+    let listed = store.conversation_list(account.id, &all, page(5, None)).await.expect("listed");
+    let newest = listed.items.first().expect("two conversations");
+    assert_eq!((newest.number, newest.last_message.id), (person(3), sent.messages[0].id));
+    store.close().await;
+}
+
+/// A plain send with an idempotency key is one statement too. A repetition is answered without a
+/// lock, and does not send the sends that share its commit to the locked path.
+pub(crate) async fn a_send_with_a_key_takes_one_statement(own: Own) {
+    let _alone = ALONE.lock().await;
+    let store = reported(&own).await;
+    let rig = own.rig(&store);
+    let account = rig.account(100).await;
+    rig.provide_our_number().await;
+    let keyed = |key| rig.plan(&account, &request_with_key(1, key));
+    rig.accept(keyed("first")).await.expect("accepted");
+    let _ = Plans::told();
+    rig.accept(keyed("second")).await.expect("accepted");
+    assert_eq!(statements(&store).await, ["WITH placed"]);
+    let together = vec![keyed("third"), keyed("first"), keyed("fourth")];
+    let answers = rig.store().send_accept(together).await;
+    let balances = answers.into_iter().map(|answer| {
+        let sent = answer.expect("accepted");
+        (sent.replay, sent.balance.get())
+    });
+    let (first, repeated) = (Replay::First, Replay::Repeated);
+    assert_eq!(balances.collect::<Vec<_>>(), [(first, 97), (repeated, 99), (first, 96)]);
+    let all = statements(&store).await;
+    assert_eq!(all.last().map(String::as_str), Some("WITH placed"), "{all:?}");
+    assert!(!all.iter().any(|text| text == "INSERT INTO"), "written under a lock: {all:?}");
+    let again = rig.accept(keyed("third")).await.expect("repeated");
+    assert_eq!((again.replay, again.balance.get()), (repeated, 97), "as it was answered first");
+    let expired = rig.balance(&account).await;
+    rig.advance(KEPT_FOR);
+    rig.accept(keyed("first")).await.expect("accepted");
+    assert_eq!(rig.balance(&account).await, expired - 1, "an expired key is taken over");
+    store.close().await;
+}
+
+/// A key that has expired is taken over under a lock. Of the sends that share its commit, only
+/// those of its account that follow it in the same call are, too.
+pub(crate) async fn an_expired_key_sends_no_other_send_to_the_locked_path(own: Own) {
+    let rig = own.rig(&own.store);
+    let accounts = [rig.account(1).await, rig.account(1).await, rig.account(1).await];
+    let [first, expired, last] = &accounts;
+    rig.adjust(expired, 2).await.expect("adjusted");
+    rig.provide_our_number().await;
+    let keyed = |account: &Account, key| rig.plan(account, &request_with_key(1, key));
+    rig.accept(keyed(expired, "old")).await.expect("accepted");
+    rig.advance(KEPT_FOR);
+    let together = vec![
+        keyed(first, "new"),
+        keyed(expired, "old"),
+        keyed(last, "new"),
+        keyed(expired, "new"),
+        rig.plan(expired, &request([1])),
+    ];
+    let answers = rig.store().send_accept(together).await;
+    let sent = answers.into_iter().map(|answer| answer.ok().map(|sent| sent.balance.get()));
+    let expected = [Some(0), Some(1), Some(0), Some(0), None];
+    assert_eq!(sent.collect::<Vec<_>>(), expected, "each account's in their order");
+    let [first, expired, last] = [
+        commit(&own.url, first).await,
+        commit(&own.url, expired).await,
+        commit(&own.url, last).await,
+    ];
+    assert_eq!(first, last, "they share the commit under their guards");
+    assert_ne!(first, expired);
+}
+
+/// The transaction that wrote an account's newest message.
+async fn commit(url: &str, account: &Account) -> String {
+    let mut connection = connect(url).await;
+    let newest = "SELECT xmin::text FROM message WHERE account_id = $1 ORDER BY id DESC LIMIT 1";
+    let commit = sqlx::query_scalar(newest)
+        .bind(Uuid::from_u128(account.id.as_u128()))
+        .fetch_one(&mut connection)
+        .await
+        .expect("a message");
+    connection.close().await.expect("the connection ends");
+    commit
+}
+
+/// A store of one connection whose statements are reported.
+async fn reported(own: &Own) -> PgStore {
+    own.store.close().await;
+    explain(&own.url).await;
+    let store = PgStore::connect(&own.url, PgSettings { connections: 1 }).await;
+    store.expect("it answers")
 }
 
 /// How the statements begin that ran since the last look, without those that check rows of other

@@ -15,13 +15,13 @@ use sms_core::contact::input::{ContactInput, ContactPatch};
 use sms_core::event::EventType;
 use sms_core::ids::AccountId;
 use sms_core::ids::{ContactId, ListId};
-use sms_core::inbound::segment::{InboundSegment, Place};
+use sms_core::inbound::segment::{InboundSegment, Place, SegmentText};
 use sms_core::keyword::save::KeywordInput;
 use sms_core::link::LinkFilter;
 use sms_core::list::ListInput;
 use sms_core::list::join::JoinInput;
 use sms_core::message::filter::Search;
-use sms_core::message::{Body, Direction, Message, MessageFilter, MessageStatus};
+use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
 use sms_core::page::{OffsetRequest, PageRequest};
 use sms_core::phone::E164;
 use sms_core::receipt::ReceiptStatus;
@@ -30,7 +30,7 @@ use sms_core::route::{HandOver, RouteName};
 use sms_core::sending::SendRequest;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::service::{AccountHandle, Work};
-use sms_core::statistics::SummaryRequest;
+use sms_core::statistics::summary::SummaryRequest;
 use sms_core::store::Store;
 use sms_core::template::TemplateInput;
 use sms_core::webhook::delivery::DeliveryError;
@@ -232,12 +232,12 @@ impl Commands {
         for n in [1, 2] {
             let reports = hand.messages.iter().map(|entry| {
                 let id = id(&entry.message.to_string(), n);
-                NetworkReport { id, status: ReceiptStatus::Delivered }
+                NetworkReport::new(id, ReceiptStatus::Delivered)
             });
             self.sms.record_reports(reports.collect()).await;
         }
         let unknown = NetworkId::new(RouteName::new("simulator"), format!("early-{}", self.run));
-        let early = NetworkReport { id: unknown, status: ReceiptStatus::Delivered };
+        let early = NetworkReport::new(unknown, ReceiptStatus::Delivered);
         self.sms.record_reports(vec![early]).await;
         let operator = self.sms.operator();
         operator.receipt(sent[0].id, ReceiptStatus::Delivered).await.expect("recorded");
@@ -284,11 +284,11 @@ impl Commands {
         operator.inbound(people[1], ours, "STOP").await.expect("taken in");
         for place in [2, 1] {
             let segment = InboundSegment {
-                from: people[2],
+                from: people[2].into(),
                 to: ours,
                 reference: 7,
                 place: Place::new(place, 2).expect("a place"),
-                body: Body::new("Hello "),
+                text: SegmentText::whole("Hello "),
                 route: RouteName::new("simulator"),
                 received_at: self.rig.now(),
             };

@@ -1,13 +1,17 @@
 //! Links and their clicks, statistics and rent.
 
 use sms_core::ids::{AccountId, CampaignId, IdSource};
-use sms_core::link::{ClickPlan, LinkCode, LinkFilter};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::store::LinkWanted;
+use sms_core::link::{LinkCode, LinkFilter};
 use sms_core::number::rent::{RentPlan, RentScope};
+use sms_core::number::store::NumbersWanted;
 use sms_core::page::{Cursor, PageRequest};
 use sms_core::random::SeededRandom;
 use sms_core::statistics::Period;
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::{Chore, Due};
 
 use super::Plans;
 use super::hot::{A_PAGE, judge, nth, text_id};
@@ -45,7 +49,7 @@ pub(super) async fn links(store: &dyn Store, account: AccountId) {
         "a link by its code",
         ["link_by_code"],
         1.0,
-        store.link_by_code(code).await.expect("read")
+        store.link_get(LinkWanted::Code(code)).await.expect("read")
     );
     let at = Timestamp::from_millis(1_795_244_830_123);
     let ids = IdSource::default().draw(at, &SeededRandom::new(5));
@@ -80,7 +84,7 @@ pub(super) async fn statistics(store: &dyn Store, account: AccountId) {
         600.0,
         store.statistics_within(account, &[Period { from, to }]).await.expect("read")
     );
-    judge!(store, "adding up", [], 310.0, store.statistics_fold(100).await.expect("added"));
+    judge!(store, "adding up", [], 310.0, store.tidy(Chore::Statistics, 100).await.expect("added"));
 }
 
 pub(super) async fn rents(store: &dyn Store, rig: &sms_conformance::Rig) {
@@ -90,14 +94,14 @@ pub(super) async fn rents(store: &dyn Store, rig: &sms_conformance::Rig) {
         "an account's own numbers",
         ["number_by_account"],
         1.0,
-        store.numbers_held(holder).await.expect("read")
+        store.number_list(NumbersWanted::HeldBy(holder)).await.expect("read")
     );
     judge!(
         store,
         "the next rent",
         ["number_by_next_rent"],
         1.0,
-        store.rents_next().await.expect("read")
+        store.next(Due::Rents).await.expect("read")
     );
     let plan = |scope| RentPlan { at: rig.now(), scope, ids: rig.ids() };
     judge!(

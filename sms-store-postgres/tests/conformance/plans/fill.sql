@@ -125,9 +125,9 @@ UPDATE account SET has_conversations = true WHERE id = nth(1, 1);
 INSERT INTO keyword (account_id, id, word, reply, enabled, match_count, created_at, updated_at)
 SELECT nth(1, n % 5000 + 1), nth(11, n), 'WORD' || n / 5000, 'Hello', true, 0, now(), now()
 FROM generate_series(1, 50000) n;
-INSERT INTO inbound_segment (to_number, from_number, reference, total, numbers, bodies, is_joined,
-    route, first_at)
-SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
+INSERT INTO inbound_segment (to_number, from_number, reference, total, nth, numbers, alphabets,
+    octets, is_joined, route, first_at)
+SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, 1, 2, 0, '{1}', '{gsm7}', '{Hello}', true, 'smpp',
     timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 50000) n;
 -- A hundred thousand parts of messages that left: half of the messages have one, half three. And as many

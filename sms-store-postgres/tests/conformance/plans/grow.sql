@@ -70,9 +70,9 @@ SELECT grown(), nth(12, n), 'GROWN' || n, 'Hello', true, 0, now(), now()
 FROM generate_series(1, 5000) n;
 INSERT INTO template (account_id, id, created_at, updated_at, name, body)
 SELECT grown(), nth(13, n), now(), now(), 'Ready', 'Hello' FROM generate_series(1, 10000) n;
-INSERT INTO inbound_segment (to_number, from_number, reference, total, numbers, bodies, is_joined,
-    route, first_at)
-SELECT 447700900999, stranger(n), 1, 2, '{1}', '{Hello}', false, 'smpp', '2026-11-21 07:00Z'
+INSERT INTO inbound_segment (to_number, from_number, reference, total, nth, numbers, alphabets,
+    octets, is_joined, route, first_at)
+SELECT 447700900999, stranger(n), 1, 2, 0, '{1}', '{gsm7}', '{Hello}', false, 'smpp', '2026-11-21 07:00Z'
 FROM generate_series(1, 20000) n;
 INSERT INTO sent_segment (route, network_id, message_id, total, at)
 SELECT 'simulator', 'grown-' || n, text_id(n / 2), 2, '2026-11-21 07:00Z'

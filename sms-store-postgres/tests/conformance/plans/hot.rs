@@ -7,11 +7,15 @@ use sms_core::conversation::{ConversationFilter, ReadState};
 use sms_core::dispatch::VALIDITY;
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
 use sms_core::inbound::segment::GiveUpPlan;
+use sms_core::keyword::reply_limit::ReplyLimits;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
+use sms_core::number::store::NumbersWanted;
 use sms_core::page::{Cursor, PageRequest};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
+use sms_core::upkeep::{Chore, Due};
+use sms_core::webhook::store::EndpointsWanted;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 
@@ -212,24 +216,24 @@ async fn pages_of_messages(store: &dyn Store, account: AccountId) {
     );
 }
 
-/// None of an account's 250,000 messages is `sent`: no page looks at more than it may, and their
+/// None of an account's 250,000 messages is `sent`: no turn looks at more than it may, and their
 /// cursors lead to the end.
 async fn rare_among_many(store: &dyn Store, filter: &MessageFilter) {
     let account = AccountId::from_u128(nth(1, 2));
     let mut page = PageRequest::default();
-    let mut pages = 0;
+    let mut turns = 0;
     let _ = Plans::told();
     loop {
         let listed = store.message_list(account, filter, page).await.expect("listed");
         assert_eq!(listed.items, []);
-        pages += 1;
+        turns += 1;
         let Some(next) = listed.next else { break };
         page.after = Some(next);
     }
     store.health_check().await.expect("the server answers");
     // Where the range ends, the planner may sort what is left of it.
     Plans::told().judge("pages without a message", &["message_pkey"], 100_000.0);
-    assert_eq!(pages, 2);
+    assert_eq!(turns, 26, "10,000 messages a turn, and the end");
 }
 
 async fn searches(store: &dyn Store, account: AccountId) {
@@ -239,7 +243,7 @@ async fn searches(store: &dyn Store, account: AccountId) {
         "preparing searches",
         ["message_pkey", "message_span_pkey"],
         5_000.0,
-        store.search_prepare(settled, 1_500).await.expect("prepared")
+        store.tidy(Chore::Search { before: settled }, 1_500).await.expect("prepared")
     );
     // Of the 700,000 messages, a search reads the newest, the spans, and the messages of the spans
     // that may match.
@@ -315,7 +319,7 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
         "endpoints",
         ["endpoint_pkey"],
         20.0,
-        store.endpoint_list(owner).await.expect("listed")
+        store.endpoint_list(EndpointsWanted::Of(owner)).await.expect("listed")
     );
     judge!(
         store,
@@ -334,7 +338,7 @@ async fn look_ups(store: &dyn Store, account: AccountId) {
         "numbers for an account",
         ["number_by_account"],
         4.0,
-        store.numbers_for(account).await.expect("read")
+        store.number_list(NumbersWanted::UsableBy(account)).await.expect("read")
     );
     let people = [person(1), person(2), person(3)];
     judge!(
@@ -394,38 +398,30 @@ async fn threads(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
     judge!(
         store,
         "a match",
-        ["keyword_by_word"],
+        ["keyword_by_word", "reply_count_pkey"],
         30.0,
         rig.inbound(8, rig_number(50), "word3, please").await
     );
     judge!(store, "giving up parts", ["inbound_segment_by_age"], 30.0, {
-        let (before, at, ids) = (rig.now(), rig.now(), rig.ids());
-        let plan = GiveUpPlan { before, validity: VALIDITY, at, ids };
+        let (at, ids, reply_limits) = (rig.now(), rig.ids(), ReplyLimits::default());
+        let plan = GiveUpPlan { before: at, validity: VALIDITY, reply_limits, at, ids };
         store.inbound_segment_give_up(plan).await.expect("given up")
     });
 }
 
 async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: AccountId) {
-    judge!(
-        store,
-        "the next text",
-        ["queue_by_route"],
-        5.0,
-        store.dispatch_next().await.expect("read")
-    );
-    judge!(
-        store,
-        "the next comeback",
-        ["follow_up_by_time"],
-        1.0,
-        store.follow_ups_next().await.expect("read")
-    );
+    judge!(store, "the next text", ["queue_by_route"], 5.0, {
+        store.next(Due::Messages).await.expect("read")
+    });
+    judge!(store, "the next comeback", ["follow_up_by_time"], 1.0, {
+        store.next(Due::FollowUps).await.expect("read")
+    });
     judge!(
         store,
         "the next delivery",
         ["delivery_next", "endpoint_by_id"],
         100.0,
-        store.deliveries_next().await.expect("read")
+        store.next(Due::Deliveries).await.expect("read")
     );
     judge!(
         store,
@@ -457,7 +453,7 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
     judge!(store, "a claim of deliveries", ["delivery_next"], 1_000.0, rig.claim_any(10).await);
     let room = rig.account_now(account).await;
     let mut sends = 0_u16;
-    judge!(store, "a send", ["account_pkey", "idempotency_key_pkey", "conversation_pkey"], 30.0, {
+    judge!(store, "a send", ["account_pkey", "conversation_pkey"], 30.0, {
         sends += 1;
         rig.send(&room, &request([sends, 90])).await;
         rig.send(&room, &request_with_key(sends, &format!("new-{sends}"))).await
@@ -482,14 +478,14 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
         "tidying keys",
         ["idempotency_key_by_age"],
         30.0,
-        store.idempotency_tidy(month, 10).await.expect("tidied")
+        store.tidy(Chore::IdempotencyKeys { before: month }, 10).await.expect("tidied")
     );
     judge!(
         store,
         "tidying deliveries",
         ["delivery_by_age"],
         100.0,
-        store.deliveries_tidy(month, 10).await.expect("tidied")
+        store.tidy(Chore::Deliveries { before: month }, 10).await.expect("tidied")
     );
 }
 

@@ -9,6 +9,7 @@ use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan};
 use sms_core::route::{HandOver, OutboundMessage, RouteName};
 use sms_core::store::{Health, Store};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Chore;
 use sms_store_postgres::{PgSettings, PgStore};
 
 use super::Plans;
@@ -20,7 +21,7 @@ fn network_id(id: &str) -> NetworkId {
 }
 
 fn plan(rig: &Rig, id: &str) -> ReportPlan {
-    let report = NetworkReport { id: network_id(id), status: Delivered };
+    let report = NetworkReport::new(network_id(id), Delivered);
     ReportPlan { report, at: rig.now(), ids: rig.ids() }
 }
 
@@ -50,12 +51,39 @@ pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
     }
     plain_ones(store, rig).await;
     let before = Timestamp::from_millis(1_795_244_830_123);
+    let main = RouteName::new("main");
+    judge!(
+        store,
+        "unmatched receipts",
+        ["sent_segment_early"],
+        10_000.0,
+        store.reports_unmatched(&main, before, 10).await.expect("listed")
+    );
+    judge!(
+        store,
+        "trimming unmatched receipts",
+        ["sent_segment_early", "sent_segment_pkey"],
+        100.0,
+        store
+            .tidy(Chore::UnmatchedReports { route: main.clone(), before, keep: 10 }, 10)
+            .await
+            .expect("trimmed")
+    );
+    let known = (1..20).map(|n| NetworkReport::new(network_id(&format!("id-{n}")), Delivered));
+    let known: Vec<_> = known.collect();
+    judge!(
+        store,
+        "segments by their ids",
+        ["sent_segment_pkey"],
+        100.0,
+        store.segments_sent(known.clone()).await.expect("read")
+    );
     judge!(
         store,
         "tidying parts",
         ["sent_segment_by_age", "sent_segment_pkey"],
         100.0,
-        store.reports_tidy(before, 10).await.expect("tidied")
+        store.tidy(Chore::Reports { before }, 10).await.expect("tidied")
     );
 }
 

@@ -6,6 +6,7 @@ use sms_core::dispatch::{ClaimPlan, Lane, RouteLane, Turns, Wanted};
 use sms_core::ids::{AccountId, CampaignId};
 use sms_core::route::RouteName;
 use sms_core::store::Store;
+use sms_core::upkeep::Due;
 use sqlx::{Connection, Executor};
 
 use super::Plans;
@@ -74,6 +75,6 @@ pub(super) async fn claims(store: &dyn Store, rig: &sms_conformance::Rig) {
         "the next of a million",
         ["queue_by_route"],
         8.0,
-        store.dispatch_next().await.expect("read")
+        store.next(Due::Messages).await.expect("read")
     );
 }

@@ -7,9 +7,12 @@ use sms_core::contact::ContactFilter;
 use sms_core::ids::{AccountId, DeliveryId, EndpointId, MessageId};
 use sms_core::link::LinkFilter;
 use sms_core::message::MessageFilter;
+use sms_core::number::store::NumbersWanted;
 use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
+use sms_core::upkeep::Due;
+use sms_core::webhook::store::EndpointsWanted;
 
 use super::record::amount;
 use super::record::is_open;
@@ -28,7 +31,7 @@ impl Model {
         let unrouted = all(|page| books.unrouted_list(page))?;
         let unrouted: BTreeSet<MessageId> = unrouted.iter().map(|text| text.id).collect();
         ensure!(unrouted == self.unrouted, "messages of nobody came or went");
-        let numbers = read(books.number_list())?;
+        let numbers = read(books.number_list(NumbersWanted::All))?;
         let numbers = numbers.iter().map(|number| (number.id, (number.phone, number.holder)));
         let own = self.numbers.iter().rev().map(|(id, own)| (*id, (own.phone, own.holder)));
         ensure!(numbers.eq(own), "numbers came or went");
@@ -36,10 +39,10 @@ impl Model {
         let own = self.sender_names.values().rev();
         ensure!(names.iter().eq(own), "sender names came, went or changed: {names:?}");
         let rent = self.numbers.values().filter_map(|own| own.next_rent_at).min();
-        let next = read(books.rents_next())?;
+        let next = read(books.next(Due::Rents))?;
         ensure!(next == rent, "the next rent is at {next:?}, not {rent:?}");
         let owed = self.comebacks_owed();
-        let next = read(books.follow_ups_next())?;
+        let next = read(books.next(Due::FollowUps))?;
         ensure!(next.is_some() == (owed > 0), "{owed} comebacks are owed, the next at {next:?}");
         self.check_heads(moment)
     }
@@ -69,7 +72,7 @@ impl Model {
         let opted_out = read(books.opt_outs_among(id, &people))?;
         let known = people.iter().filter(|person| own.opt_outs.contains_key(*person));
         ensure!(opted_out.iter().eq(known), "{id}: opt-outs came or went");
-        let endpoints = read(books.endpoint_list(id))?;
+        let endpoints = read(books.endpoint_list(EndpointsWanted::Of(id)))?;
         let ids: BTreeSet<EndpointId> = endpoints.iter().map(|endpoint| endpoint.id).collect();
         ensure!(ids == own.endpoints, "{id}: endpoints came or went");
         for endpoint in &endpoints {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::store::ContactsWanted;
 use sms_core::contact::{Contact, Details};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::join::{JoinPlan, Joined};
@@ -88,7 +89,7 @@ impl Model {
     }
 
     /// A contact was removed, and from every list.
-    pub fn saw_contact_gone(&mut self, plan: RemovePlan, answer: &Changed<()>) -> Check {
+    pub fn saw_contact_gone(&mut self, plan: &RemovePlan, answer: &Changed<()>) -> Check {
         let book = &mut self.own(plan.account)?.book;
         let known = book.contacts.remove(&plan.id).is_some();
         for (_, members) in book.lists.values_mut() {
@@ -173,7 +174,8 @@ impl Model {
         at: Timestamp,
     ) -> Result<ContactId, String> {
         let known = self.own(account)?.book.of_number(phone).map(|contact| contact.id);
-        let kept = read(moment.books.contacts_by_phone(account, &[phone]))?.pop();
+        let kept =
+            read(moment.books.contacts_among(account, ContactsWanted::Phones(&[phone])))?.pop();
         let kept = kept.ok_or("a number became no contact")?;
         if let Some(known) = known {
             ensure!(kept.id == known, "a number is contact {} and was {known}", kept.id);

@@ -221,7 +221,10 @@ impl Model {
         let Some(text) = self.messages.get(&id) else { return false };
         let campaign = text.last.campaign_id.and_then(|id| self.campaigns.get(&id));
         campaign.is_some_and(|own| own.cancelled)
-            && matches!(text.last.status, MessageStatus::Scheduled | MessageStatus::Queued)
+            && matches!(
+                text.last.status,
+                MessageStatus::Scheduled | MessageStatus::Queued | MessageStatus::Sending
+            )
     }
 
     /// Compares the counts of an account's campaigns with a recount.

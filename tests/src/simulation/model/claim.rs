@@ -6,7 +6,7 @@ use sms_core::account::AccountStatus;
 use sms_core::dispatch::{Claimed, LeaseToken, Turns, Wanted};
 use sms_core::ids::{Ids, MessageId};
 use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
-use sms_core::route::OutboundMessage;
+use sms_core::route::{Look, OutboundMessage};
 use sms_core::time::Timestamp;
 
 use super::text::MessageStep;
@@ -52,7 +52,12 @@ impl Model {
         for (_, id) in &picks.may {
             let step = if messages.contains_key(id) {
                 self.taken(moment, &mut commit, *id, seen.at)?;
-                self.requeue(*id, |text| text.lease = Some((seen.token, seen.until)));
+                self.requeue(*id, |text| {
+                    if let Some((_, ran_out)) = text.lease {
+                        text.ready_at = ran_out;
+                    }
+                    text.lease = Some((seen.token, seen.until));
+                });
                 continue;
             } else {
                 self.text(*id)?
@@ -74,24 +79,9 @@ impl Model {
                 taken.insert(*id);
                 failed += 1;
             } else if status == Some(MessageStatus::Undelivered) {
-                let errors = self.obstacles(*id, seen.at)?;
-                ensure!(!errors.is_empty() && left_perhaps, "{id} was given up for no reason");
+                ensure!(left_perhaps, "{id} was given up and left nothing");
+                let (error, why) = self.reason(*id, seen.at)?;
                 let path = [MessageStatus::Sent, MessageStatus::Undelivered];
-                let (error, why) = match errors[0] {
-                    ErrorCode::OptedOut => {
-                        (ErrorCode::NetworkError, "the number has since opted out")
-                    }
-                    ErrorCode::AccountSuspended => {
-                        (ErrorCode::NetworkError, "the account has since been suspended")
-                    }
-                    ErrorCode::SenderNotApproved => {
-                        (ErrorCode::NetworkError, "the sender name has since been rejected")
-                    }
-                    ErrorCode::NoNumber => {
-                        (ErrorCode::NetworkError, "the account has no number to send from any more")
-                    }
-                    other => (other, "the message is no longer valid"),
-                };
                 let detail = format!("it may have been sent; {why}");
                 let step = MessageStep {
                     path: &path,
@@ -104,6 +94,7 @@ impl Model {
                 given_up += 1;
             } else if status == Some(MessageStatus::Cancelled) {
                 ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
+                ensure!(!left_perhaps, "{id} was cancelled, and left perhaps");
                 let path = [MessageStatus::Cancelled];
                 let step = MessageStep { path: &path, at: seen.at, errors: &[], detail: None };
                 self.message_moved(moment, &mut commit, *id, step)?;
@@ -124,6 +115,28 @@ impl Model {
         self.claims.insert(seen.token, claim);
         self.claim_of.insert(moment.task, seen.token);
         self.close(moment, commit)
+    }
+
+    /// Why a message that may have been sent is given up.
+    fn reason(&self, id: MessageId, at: Timestamp) -> Result<(ErrorCode, &'static str), String> {
+        if self.is_called_off(id) {
+            return Ok((ErrorCode::NetworkError, "its campaign has since been cancelled"));
+        }
+        let errors = self.obstacles(id, at)?;
+        let first = errors.first().ok_or_else(|| format!("{id} was given up for no reason"))?;
+        Ok(match *first {
+            ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number has since opted out"),
+            ErrorCode::AccountSuspended => {
+                (ErrorCode::NetworkError, "the account has since been suspended")
+            }
+            ErrorCode::SenderNotApproved => {
+                (ErrorCode::NetworkError, "the sender name has since been rejected")
+            }
+            ErrorCode::NoNumber => {
+                (ErrorCode::NetworkError, "the account has no number to send from any more")
+            }
+            other => (other, "the message is no longer valid"),
+        })
     }
 
     /// Why a due message must not be sent, the first reason that applies.
@@ -178,6 +191,7 @@ impl Model {
             lane: text.lane,
             attempt: text.attempt,
             expires_at: text.expires_at,
+            look: Look::at(at),
         };
         ensure!(*given == expected, "{given:?} was given out for {expected:?}");
         Ok(())

@@ -1,7 +1,7 @@
 //! Receipts for sent messages, and cancelling.
 
+use sms_core::change::cancel::CancelRefused;
 use sms_core::ids::{AccountId, FollowUpId, Ids, MessageId};
-use sms_core::message::cancel::CancelRefused;
 use sms_core::message::{Message, MessageStatus};
 use sms_core::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 use sms_core::time::Timestamp;

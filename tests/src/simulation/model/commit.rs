@@ -8,6 +8,7 @@ use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, DeliveryKind, EndpointId, EventId, Id, Ids};
 use sms_core::page::{Cursor, Limit, PageRequest};
 use sms_core::time::Timestamp;
+use sms_core::upkeep::Due;
 use sms_core::webhook::DeliveryStatus;
 use sms_core::webhook::delivery::Delivery;
 
@@ -85,13 +86,13 @@ impl Model {
 
     /// Checks that the store and the model agree on the next work of each kind.
     pub fn check_heads(&self, moment: &Moment<'_>) -> Check {
-        let text = read(moment.books.dispatch_next())?;
+        let text = read(moment.books.next(Due::Messages))?;
         let own = self.queue.first().map(|(at, _)| *at);
         ensure!(text == own, "the next text is due at {text:?} and must be at {own:?}");
-        let delivery = read(moment.books.deliveries_next())?;
+        let delivery = read(moment.books.next(Due::Deliveries))?;
         let own = self.next_delivery();
         ensure!(delivery == own, "the next delivery is due at {delivery:?} and must be at {own:?}");
-        let portion = read(moment.books.replays_next())?;
+        let portion = read(moment.books.next(Due::Replays))?;
         let own = self.next_portion();
         ensure!(portion == own, "the next portion is due at {portion:?} and must be at {own:?}");
         Ok(())

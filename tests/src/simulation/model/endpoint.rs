@@ -112,7 +112,7 @@ impl Model {
 /// The endpoint after the change. Enabling resets the count of failures; disabling ends a replay,
 /// and keeps the reason of a disabled endpoint.
 fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoint {
-    let EndpointChange { url, events, description, power, secret } = change;
+    let EndpointChange { url, events, description, power, secret, if_version: _ } = change;
     let mut now = Endpoint { updated_at: at, ..endpoint };
     if let Some(url) = url {
         if url != now.url {

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use sms_core::dispatch::{LeaseToken, OutcomePlan, OutcomeRecorded};
+use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::{HandOver, OutboundMessage};
 
 use super::text::MessageStep;
-use super::{Check, Commit, Model, Moment};
+use super::{Check, Claim, Commit, Model, Moment};
 
 /// The specified 5 s, less the second that a worker may take to notice.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
 /// How often a message is retried because no answer came.
 const AGAIN_UNANSWERED: u32 = 3;
-/// How long after it was accepted a message may be handed over that no claim has looked at.
-const HELD_FOR: Duration = Duration::from_secs(1);
+/// How long after a look at it a message may be handed over.
+const LOOK_COUNTS: Duration = Duration::from_secs(1);
 /// How many retries a message's history shows.
 const TIMES_TOLD: u32 = 5;
 
@@ -40,13 +41,14 @@ impl Model {
             .map(|(token, _)| token)
             .filter(|token| self.claims.get(token).is_some_and(|claim| claim.since.is_some()));
         let token = own.filter(has_it).or(from_start).or(own);
+        let token = token.or_else(|| self.held_until_a_receipt(id));
         let claim = token.and_then(|token| self.claims.get_mut(&token));
         let claim = claim.ok_or_else(|| format!("{id} was handed over by no worker"))?;
-        if let Some(since) = claim.since {
-            let held = moment.now.since(since);
-            ensure!(held <= HELD_FOR, "{id} was handed over {held:?} after it was accepted");
-            self.tally.held += 1;
-        }
+        // A claim looks at everything that may stand in a message's way; what happens after it
+        // counts within a second.
+        let age = moment.now.since(text.look.time());
+        ensure!(age <= LOOK_COUNTS, "{id} was handed over {age:?} after it was looked at");
+        self.tally.held += u64::from(claim.since.is_some());
         // One that came while the worker held the text may cross it.
         ensure!(
             opted_out.is_none_or(|since| since >= claim.step),
@@ -59,6 +61,18 @@ impl Model {
         *times += 1;
         ensure!(*times == 1, "{id} was handed over twice under one lease");
         Ok(())
+    }
+
+    /// Who held a message from the start, if a receipt came before the hand-over and ended the
+    /// lease. The worker does not know of it yet.
+    fn held_until_a_receipt(&self, id: MessageId) -> Option<LeaseToken> {
+        let text = self.messages.get(&id)?;
+        let by_receipt = [MessageStatus::Delivered, MessageStatus::Undelivered];
+        if text.lease.is_some() || !by_receipt.contains(&text.last.status) {
+            return None;
+        }
+        let holds = |claim: &Claim| claim.since.is_some() && claim.messages.contains_key(&id);
+        self.claims.iter().find(|(_, claim)| holds(claim)).map(|(token, _)| *token)
     }
 
     /// A worker recorded the outcomes of its messages.
@@ -126,7 +140,8 @@ impl Model {
                 self.tally.given_back += 1;
                 self.message_told(moment, id, &[])?;
                 self.requeue(id, |text| {
-                    text.ready_at = plan.at;
+                    // Back to where it was, so that nothing that came later goes before it.
+                    text.ready_at = text.ready_at.min(plan.at);
                     text.lease = None;
                 });
                 return Ok(OutcomeRecorded::Retry);

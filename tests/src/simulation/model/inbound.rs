@@ -12,6 +12,7 @@ use sms_core::inbound::{InboundMessage, InboundPlan, Origin, TakenIn, Unrouted};
 use sms_core::message::{Body, Message};
 use sms_core::number::Holder;
 use sms_core::opt_out::{OptOut, OptOutSource};
+use sms_core::originator::Originator;
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
@@ -26,15 +27,29 @@ use crate::simulation::talk::{Answer, first_word};
 /// How long an answer to a shared number goes to the account that sent from it.
 const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
+/// How long after the first segment to arrive a message waits for its beginning.
+const FIRST_WITHIN: Duration = Duration::from_mins(5);
+/// How many messages with the same key a segment may belong to.
+const REMEMBERED: usize = 8;
+
 /// A whole inbound message.
 #[derive(Debug)]
 pub(super) struct Arrival<'a> {
+    /// The number of the sender, which for a name is its stand-in.
     pub from: E164,
+    pub name: Option<&'a str>,
     pub to: E164,
     pub body: &'a str,
     pub route: &'a RouteName,
     pub at: Timestamp,
     pub ids: &'a Ids,
+    pub note: Option<String>,
+}
+
+impl Arrival<'_> {
+    fn sender(&self) -> Originator {
+        Originator::kept(self.from, self.name.map(str::to_owned))
+    }
 }
 
 impl Model {
@@ -53,13 +68,14 @@ impl Model {
             }
             let text = &self.text(to)?.last;
             let InboundMessage { from, to, body: _, route } = &plan.text;
-            let right = (*from, *to, route) == (text.to, text.from, &text.route);
+            let right = (from, *to, route) == (&text.to.into(), text.from, &text.route);
             ensure!(right, "{text:?} is answered by {:?}", plan.text);
             answered = Some((text.account, text.mode));
         }
         let InboundMessage { from, to, body, route } = &plan.text;
-        let (from, to, body) = (*from, *to, body.as_str());
-        let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
+        let (from, name, to, body) = (from.number(), from.name(), *to, body.as_str());
+        let (at, ids) = (plan.at, &plan.ids);
+        let arrival = Arrival { from, name, to, body, route, at, ids, note: None };
         self.arrived(moment, &arrival, answered, answer)
     }
 
@@ -71,33 +87,37 @@ impl Model {
         answer: &SegmentTaken,
     ) -> Check {
         let (key, number) = (plan.key(), plan.part.place.number());
-        let words = plan.part.body.as_str().to_owned();
-        let kept = self.parts.get(&key);
-        let repeat = kept.is_some_and(|kept| {
-            let known = kept.parts.get(&number);
-            known.is_some_and(|known| !kept.joined || *known == words)
+        let (words, at) = (plan.part.text.decode(), plan.part.received_at);
+        let mut newest = self.parts.range((key, 0)..=(key, u32::MAX)).rev().take(REMEMBERED);
+        let next = newest.clone().next().map_or(0, |((_, nth), _)| nth + 1);
+        let came = newest.find_map(|((_, nth), kept)| match kept.parts.get(&number) {
+            Some(known) => (*known == words).then_some(Err("a repeat")),
+            None if number == 1 && at.since(kept.first_at) > FIRST_WITHIN => None,
+            None => Some(Ok(*nth)),
         });
-        if repeat {
+        let Ok(nth) = came.unwrap_or(Ok(next)) else {
             ensure!(*answer == SegmentTaken::Repeat, "a part that came before is {answer:?}");
             return Ok(());
-        }
-        let fresh = || SegmentsModel {
+        };
+        let gathered = self.parts.entry((key, nth)).or_insert_with(|| SegmentsModel {
+            from: plan.part.from.clone(),
             joined: false,
             parts: BTreeMap::new(),
             route: plan.part.route.clone(),
-            first_at: plan.part.received_at,
-        };
-        let mut gathered = kept.filter(|kept| !kept.joined).cloned().unwrap_or_else(fresh);
+            first_at: at,
+        });
         gathered.parts.insert(number, words);
         gathered.joined = gathered.parts.len() == usize::from(key.total);
-        let (joined, words, route) = (gathered.joined, gathered.words(), gathered.route.clone());
-        self.parts.insert(key, gathered);
+        let (joined, sender) = (gathered.joined, gathered.from.clone());
+        let route = gathered.route.clone();
+        let words = gathered.words(key.total);
         match answer {
             SegmentTaken::Waiting if !joined => Ok(()),
             SegmentTaken::Joined(taken) if joined => {
                 self.tally.joined += 1;
                 let (from, to, body, route) = (key.from, key.to, words.as_str(), &route);
-                let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
+                let (name, at, ids) = (sender.name(), plan.at, &plan.ids);
+                let arrival = Arrival { from, name, to, body, route, at, ids, note: None };
                 self.arrived(moment, &arrival, None, taken)
             }
             _ => Err(format!("part {number} of {} became {answer:?}: {joined}", key.total)),
@@ -112,20 +132,24 @@ impl Model {
         answer: &GaveUp,
     ) -> Check {
         let old = self.parts.iter().filter(|(_, parts)| parts.first_at < plan.before);
-        let oldest = old.min_by_key(|(key, parts)| (parts.first_at, **key));
-        let Some(key) = oldest.map(|(key, _)| *key) else {
+        let oldest = old.min_by_key(|(place, parts)| (parts.first_at, **place));
+        let Some(place) = oldest.map(|(place, _)| *place) else {
             ensure!(*answer == GaveUp::Nothing, "{answer:?} was given up too early");
             return Ok(());
         };
-        let Some(parts) = self.parts.remove(&key) else { return Ok(()) };
-        let SegmentKey { from, to, .. } = key;
+        let Some(parts) = self.parts.remove(&place) else { return Ok(()) };
+        let SegmentKey { from, to, total, .. } = place.0;
         match answer {
             GaveUp::Forgotten if parts.joined => Ok(()),
             GaveUp::TakenIn(taken) if !parts.joined => {
                 self.tally.given_up += 1;
-                let (words, route) = (parts.words(), &parts.route);
-                let body = words.as_str();
-                let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
+                let (words, route) = (parts.words(total), &parts.route);
+                let (body, at, ids) = (words.as_str(), plan.at, &plan.ids);
+                let came = parts.parts.len();
+                let note = format!("Incomplete: {came} of its {total} segments arrived in a day.");
+                let note = Some(note);
+                let name = parts.from.name();
+                let arrival = Arrival { from, name, to, body, route, at, ids, note };
                 self.arrived(moment, &arrival, None, taken)
             }
             _ => Err(format!("{parts:?} was given up as {answer:?}")),
@@ -153,7 +177,7 @@ impl Model {
                 let (encoding, segments) = measure(arrival.body);
                 let must = Unrouted {
                     id: text.id,
-                    from: arrival.from,
+                    from: arrival.sender(),
                     to: arrival.to,
                     body: Body::new(arrival.body),
                     encoding,
@@ -232,8 +256,10 @@ impl Model {
         let word = first_word(arrival.body);
         let own = self.accounts.get(&account).ok_or("an account vanished")?;
         let opted_out = own.opt_outs.contains_key(&arrival.from);
-        let is_own = own.answers_to(&word);
+        // A short code or a name wants nothing, because it cannot be answered.
+        let is_own = arrival.name.is_none() && own.answers_to(&word);
         let wish = Answer::of(arrival.body, is_own);
+        let wish = if arrival.name.is_some() { Answer::Other } else { wish };
         let known = own.book.of_number(arrival.from).map(|contact| contact.id);
         let matched = match wish {
             Answer::Other if is_own => {
@@ -244,7 +270,8 @@ impl Model {
         let contact = matched.as_ref().map(|matched| matched.contact).or(known);
         let Arrival { from, to, body: words, route, at, .. } = *arrival;
         let draft = Draft { id: message.id, account, mode, from, to, words, route };
-        let must = Message { contact_id: contact, ..draft.inbound() };
+        let sender = arrival.name.map(str::to_owned);
+        let must = Message { contact_id: contact, sender, ..draft.inbound() };
         ensure!(*message == must, "an inbound text became {message:?} and must be {must:?}");
         ensure!(message.created_at() == at, "{} came at {at}", message.id);
         let mut commit = Commit::default();
@@ -260,7 +287,7 @@ impl Model {
             lease: None,
             receipts: 0,
         };
-        self.message_made(moment, made)?;
+        self.message_made_with(moment, made, arrival.note.clone())?;
         let owe = |kind, data| Owed { account, kind, data, at };
         let data = EventData::MessageReceived(Box::new(must));
         commit.owe(owe(EventType::MessageReceived, data));

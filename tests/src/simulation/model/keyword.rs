@@ -1,28 +1,45 @@
 //! Keywords: which words an account may use, and the effects of a match.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::credits::ledger::Cause;
 use sms_core::dispatch::Lane;
+use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, ContactId, KeywordId};
+use sms_core::keyword::reply_limit::{BalanceShare, ReplyLimits, ReplyRate};
 use sms_core::keyword::save::{KeywordRefused, Save, SavePlan};
 use sms_core::keyword::{Keyword, Listening};
 use sms_core::message::Message;
 use sms_core::route::RouteName;
 use sms_core::store::CommitError;
 
+use super::commit::Owed;
 use super::inbound::Arrival;
 use super::message::Draft;
+use super::record::Allowed;
 use super::{Check, Commit, Model, Moment, read};
 use crate::simulation::talk::reply_to;
 
 const MOST_REPLIES: usize = 10;
 const REPLY_WINDOW: Duration = Duration::from_hours(1);
 
+/// Smaller than by default, so that they are reached.
+pub fn reply_limits() -> ReplyLimits {
+    let rate = |per_minute, per_hour| {
+        let of = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+        ReplyRate { per_minute: of(per_minute), per_hour: of(per_hour) }
+    };
+    let balance = BalanceShare::new(60).unwrap_or_default();
+    ReplyLimits { account: rate(6, 25), keyword: rate(4, 20), balance }
+}
+
 /// The required effects of a match.
 #[derive(Debug)]
 pub(super) struct Match {
+    /// The keyword.
+    keyword: Keyword,
     /// The sender as a contact.
     pub contact: ContactId,
     /// The reply's body and segments, if it may be sent.
@@ -146,7 +163,7 @@ impl Model {
         if let Some(list) = keyword.add_to_list_id {
             self.list_kept(moment, account, list)?;
         }
-        Ok(Some(Match { contact, reply: reply.filter(|_| may) }))
+        Ok(Some(Match { keyword, contact, reply: reply.filter(|_| may) }))
     }
 
     /// Checks that the message got a reply if and only if it could.
@@ -158,13 +175,27 @@ impl Model {
         (account, mode): (AccountId, Mode),
         (matched, answer): (Option<&Match>, Option<&Message>),
     ) -> Check {
-        let wanted = matched.and_then(|matched| Some((matched.contact, matched.reply.as_ref()?)));
-        let Some((contact, (words, parts))) = wanted else {
+        let wanted = matched.and_then(|matched| Some((matched, matched.reply.as_ref()?)));
+        let Some((Match { keyword, contact, .. }, (words, parts))) = wanted else {
             ensure!(answer.is_none(), "a text was answered by {answer:?} and must not be");
             return Ok(());
         };
-        let own = self.accounts.get(&account).ok_or("an account vanished")?;
+        let own = self.accounts.get_mut(&account).ok_or("an account vanished")?;
         let cost = if mode.is_test() { 0 } else { i64::from(*parts) };
+        let money = (own.balance, cost);
+        let allowed = match mode {
+            Mode::Test => Allowed::Yes,
+            Mode::Live => own.replies.judge(&reply_limits(), keyword, money, arrival.at),
+        };
+        if let Allowed::NoAndTold(pause) = &allowed {
+            self.tally.reply_pauses += 1;
+            let data = EventData::RepliesPaused(pause.clone());
+            commit.owe(Owed { account, kind: EventType::RepliesPaused, data, at: arrival.at });
+        }
+        if !matches!(allowed, Allowed::Yes) {
+            ensure!(answer.is_none(), "a text was answered by {answer:?} although replies pause");
+            return Ok(());
+        }
         let told = answer.is_none().then_some(Duration::ZERO);
         let room = own.test_wait_at(moment, (mode, 1), arrival.at, told).is_none();
         let can = own.forbids(mode).is_none() && own.balance >= cost && room;
@@ -182,7 +213,7 @@ impl Model {
         };
         let (id, from, to, route) = (reply.id, arrival.to, arrival.from, &route);
         let draft = Draft { id, account, mode, from, to, words, route };
-        let (batch_id, contact_id) = (Some(batch), Some(contact));
+        let (batch_id, contact_id) = (Some(batch), Some(*contact));
         let must = Message { batch_id, contact_id, ..draft.outbound() };
         let right = *reply == must && reply.segments.get() == *parts;
         ensure!(right, "a keyword answered with {reply:?} and must answer with {must:?}");
@@ -191,8 +222,9 @@ impl Model {
             own.book_entry(Cause::Send { batch, campaign: None }, -cost);
             own.reserved += cost;
         }
-        if mode.is_test() {
-            own.tested(arrival.at, 1);
+        match mode {
+            Mode::Test => own.tested(arrival.at, 1),
+            Mode::Live => own.replies.sent(keyword.id, cost, arrival.at),
         }
         let thread = own.inbox.threads.get_mut(&arrival.from).ok_or("a conversation vanished")?;
         // What is an hour old by then is forgotten, also for a text that came before this one and

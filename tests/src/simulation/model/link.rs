@@ -2,7 +2,9 @@
 
 use sms_core::event::{EventData, EventType, LinkClick};
 use sms_core::ids::CampaignId;
-use sms_core::link::{ClickPlan, Link, LinkFilter};
+use sms_core::link::click::ClickPlan;
+use sms_core::link::store::LinkWanted;
+use sms_core::link::{Link, LinkFilter};
 use sms_core::message::Message;
 use sms_core::page::PageRequest;
 
@@ -70,7 +72,7 @@ impl Model {
             link.last_clicked_at = Some(at);
             let link = link.clone();
             ensure!(answer.as_ref() == Some(&link), "a hit answers {answer:?} for {link:?}");
-            let kept = read(moment.books.link_get(link.account, link.id))?;
+            let kept = read(moment.books.link_get(LinkWanted::Id(link.account, link.id)))?;
             ensure!(kept.as_ref() == Some(&link), "{kept:?} is kept for {link:?}");
             self.tally.hits += 1;
             commit.plan(plan.ids);

@@ -12,6 +12,7 @@ mod log;
 mod parts;
 mod reading;
 mod replay;
+mod replies;
 mod text;
 
 pub use account::AccountModel;
@@ -28,5 +29,6 @@ pub use parts::SegmentsModel;
 pub use reading::Reading;
 pub(crate) use reading::{FIRST_ROUTE, ONLINE};
 pub use replay::ReplayAsked;
+pub(super) use replies::Allowed;
 pub use text::MessageModel;
 pub(crate) use text::is_open;

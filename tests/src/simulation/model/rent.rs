@@ -6,6 +6,7 @@ use std::time::Duration;
 use sms_core::credits::ledger::Cause;
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentScope, RentsCharged};
+use sms_core::number::store::NumbersWanted;
 use sms_core::time::Timestamp;
 
 use super::record::amount;
@@ -91,7 +92,7 @@ impl Model {
     /// Checks that the number shows the due times of the last period taken and of the next.
     fn check_rent(&self, moment: &Moment<'_>, id: NumberId) -> Check {
         let own = self.numbers.get(&id).ok_or_else(|| format!("no number {id}"))?;
-        let numbers = read(moment.books.number_list())?;
+        let numbers = read(moment.books.number_list(NumbersWanted::All))?;
         let kept = numbers.into_iter().find(|number| number.id == id);
         let kept = kept.ok_or_else(|| format!("{id} vanished"))?;
         let charged_at = own.periods.checked_sub(1).map(|last| own.due_at(last));

@@ -13,9 +13,8 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::DeliveryStatus;
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, Power};
-use sms_core::webhook::replay::{
-    PortionEnd, PortionPlan, Replay, ReplayBegun, ReplayPlan, ReplayRefused, Span,
-};
+use sms_core::webhook::replay::plan::{PortionEnd, PortionPlan, ReplayPlan, ReplayRefused};
+use sms_core::webhook::replay::{Replay, ReplayBegun, Span};
 
 use super::commit::{deliveries_of, fresh};
 use super::{Check, DeliveryModel, EndpointModel, Entry, LogModel, Model, Moment, ReplayAsked};
@@ -122,8 +121,13 @@ impl Model {
             let next = next_portion(&own.last);
             next.is_some_and(|next| next <= at) && !self.waits_for_deliveries(own, at)
         });
-        let mut due: Vec<&Endpoint> = due.map(|own| &own.last).collect();
-        due.sort_by_key(|own| (own.replay.map(|replay| replay.next_at), own.id));
+        let due = due.filter(|own| self.account_rests_until(own.last.account) <= at);
+        let due: Vec<&Endpoint> = due.map(|own| &own.last).collect();
+        let place = |own: &Endpoint| {
+            due.iter().filter(|other| other.account == own.account && other.id < own.id).count()
+        };
+        let mut due = due.clone();
+        due.sort_by_key(|own| (place(own), own.replay.map(|replay| replay.next_at), own.id));
         due.truncate(limit);
         let is: Vec<EndpointId> = answer.iter().map(|own| own.id).collect();
         let must: Vec<EndpointId> = due.iter().map(|own| own.id).collect();
@@ -142,10 +146,18 @@ impl Model {
     /// When the first of the replays goes on that wait for no delivery.
     pub fn next_replay(&self) -> Option<Timestamp> {
         let waiting = self.endpoints.values().filter_map(|own| {
-            let next = next_portion(&own.last)?;
+            let next = next_portion(&own.last)?.max(self.account_rests_until(own.last.account));
             (!self.waits_for_deliveries(own, next)).then_some(next)
         });
         waiting.min()
+    }
+
+    /// Until when no replay of an account goes on, because one just has.
+    fn account_rests_until(&self, account: AccountId) -> Timestamp {
+        let own = self.endpoints.values().map(|own| &own.last);
+        let own = own.filter(|own| own.account == account && own.power == Power::On);
+        let until = own.filter_map(|own| own.replay.map(|replay| replay.next_at)).max();
+        until.unwrap_or(Timestamp::from_millis(i64::MIN))
     }
 
     /// Whether a portion waits at `at` for what the endpoint is sent otherwise.

@@ -1,7 +1,8 @@
 //! Sender names: which an account may request, and which it may use.
 
 use sms_core::ids::AccountId;
-use sms_core::sender_name::{Decision, ReviewPlan, ReviewRefused, ReviewStatus, SenderName};
+use sms_core::sender_name::review::{Decision, ReviewPlan, ReviewRefused};
+use sms_core::sender_name::{ReviewStatus, SenderName};
 use sms_core::store::CommitError;
 
 use super::{Check, Model, Moment};

@@ -5,11 +5,11 @@ use std::time::Duration;
 use sms_core::account::Mode;
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
-use sms_core::dispatch::{HeldMessage, Lane, Lease};
+use sms_core::dispatch::{Lane, Lease};
 use sms_core::ids::{AccountId, BatchId, MessageId};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::phone::E164;
-use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::route::{Look, OutboundMessage, RouteName};
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::recipients::Rejection;
 use sms_core::sending::settle::{Replay, SendRefused, Sent};
@@ -44,6 +44,7 @@ pub struct SendSeen {
 impl SendSeen {
     /// The relevant parts of a plan.
     pub fn of(plan: &SendPlan) -> Self {
+        let look = Look::at(plan.at);
         Self {
             account: plan.account,
             mode: plan.mode,
@@ -52,7 +53,7 @@ impl SendSeen {
             messages: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
             at: plan.at,
             held: plan.held,
-            outbound: plan.held_messages().iter().map(HeldMessage::outbound).collect(),
+            outbound: plan.held_messages().iter().map(|held| held.outbound(look.clone())).collect(),
         }
     }
 }

@@ -32,7 +32,7 @@ fn is_arrow(from: MessageStatus, to: MessageStatus) -> bool {
     matches!(
         (from, to),
         (Scheduled | Queued, Sending | Cancelled | Failed)
-            | (Sending, Sent | Failed)
+            | (Sending, Sent | Failed | Cancelled)
             | (Sent, Delivered | Undelivered)
             | (Undelivered, Delivered)
     )
@@ -104,6 +104,16 @@ impl Model {
 
     /// Adds a new message to the model and compares it with the store's.
     pub fn message_made(&mut self, moment: &Moment<'_>, text: MessageModel) -> Check {
+        self.message_made_with(moment, text, None)
+    }
+
+    /// A message whose first line says this was made.
+    pub fn message_made_with(
+        &mut self,
+        moment: &Moment<'_>,
+        text: MessageModel,
+        detail: Option<String>,
+    ) -> Check {
         let id = text.last.id;
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} was made and is not there"))?;
@@ -114,8 +124,9 @@ impl Model {
             None => MessageStatus::Queued,
         };
         let sending = text.lease.map(|_| MessageStatus::Sending);
-        let line = |status| TimelineEntry { status, detail: None, at: text.last.created_at() };
-        let must: Vec<_> = std::iter::once(accepted).chain(sending).map(line).collect();
+        let line = |(status, detail)| TimelineEntry { status, detail, at: text.last.created_at() };
+        let sending = sending.map(|status| (status, None));
+        let must: Vec<_> = std::iter::once((accepted, detail)).chain(sending).map(line).collect();
         ensure!(lines == must, "{id} is new and tells {lines:?} of itself");
         if let Some(at) = text.claimable_at() {
             self.queue.insert((at, id));

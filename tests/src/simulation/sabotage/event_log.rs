@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use super::{Sabotage, Saboteur};
-use crate::layer::EventLayer;
 use crate::layer::prelude::*;
+use crate::layer::{EventLayer, UpkeepLayer};
 use crate::simulation::whole_log::{page_of, whole_log};
 
 /// One commit in this many is treated badly.
@@ -112,10 +112,15 @@ impl EventLayer for Saboteur {
         }
         Ok(grown)
     }
+}
 
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let early = self.sabotage == Sabotage::TidiesEarly;
-        let before = if early { before.plus(EARLY) } else { before };
-        self.inner.events_tidy(before, limit).await
+impl UpkeepLayer for Saboteur {
+    async fn tidy(&self, mut chore: Chore, limit: usize) -> Result<usize, StoreError> {
+        if let Chore::Events { before } = &mut chore
+            && self.sabotage == Sabotage::TidiesEarly
+        {
+            *before = before.plus(EARLY);
+        }
+        self.inner.tidy(chore, limit).await
     }
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use sms_core::event::Event;
 use sms_core::event::kinds::Kinds;
-use sms_core::webhook::replay::{PortionEnd, Replay};
+use sms_core::webhook::replay::Replay;
+use sms_core::webhook::replay::plan::PortionEnd;
 
 use super::{Sabotage, Saboteur};
 use crate::layer::WebhookLayer;
@@ -47,9 +48,16 @@ impl WebhookLayer for Saboteur {
         self.inner.replay_begin(plan, claim).await
     }
 
-    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
-        let early = self.does(Sabotage::HurriesReplays);
-        self.inner.replays_due(if early { at.plus(EARLY) } else { at }, limit).await
+    async fn endpoint_list(
+        &self,
+        mut wanted: EndpointsWanted,
+    ) -> Result<Vec<Endpoint>, StoreError> {
+        if let EndpointsWanted::ReplaysDue { at, .. } = &mut wanted
+            && self.does(Sabotage::HurriesReplays)
+        {
+            *at = at.plus(EARLY);
+        }
+        self.inner.endpoint_list(wanted).await
     }
 
     async fn replay_portion(&self, mut plan: PortionPlan) -> Result<usize, StoreError> {

@@ -31,19 +31,23 @@ impl ContactLayer for Stage {
 
     async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
         self.before("contact_delete").await;
+        let seen = plan.clone();
         let answer = self.inner.contact_delete(plan).await;
-        self.after(|model, _| model.saw_contact_gone(plan, &answer)).await;
+        self.after(|model, _| model.saw_contact_gone(&seen, &answer)).await;
         answer
     }
 
-    async fn contacts_by_phone(
+    async fn contacts_among(
         &self,
         account: AccountId,
-        phones: &[E164],
+        wanted: ContactsWanted<'_>,
     ) -> Result<Vec<Contact>, StoreError> {
-        self.before("contacts_by_phone").await;
-        let answer = self.inner.contacts_by_phone(account, phones).await?;
-        self.world.judge(|model, moment| model.saw_contacts_of(moment, account, phones, &answer));
+        self.before("contacts_among").await;
+        let answer = self.inner.contacts_among(account, wanted).await?;
+        if let ContactsWanted::Phones(phones) = wanted {
+            self.world
+                .judge(|model, moment| model.saw_contacts_of(moment, account, phones, &answer));
+        }
         Ok(answer)
     }
 }
@@ -69,7 +73,7 @@ impl ListLayer for Stage {
         id: ListId,
         change: ListChange,
         at: Timestamp,
-    ) -> Result<Option<ContactList>, StoreError> {
+    ) -> Result<Option<ContactList>, CommitError<Changed>> {
         self.before("list_update").await;
         let asked = change.clone();
         let answer = self.inner.list_update(account, id, change, at).await?;
@@ -77,9 +81,14 @@ impl ListLayer for Stage {
         Ok(answer)
     }
 
-    async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
+    async fn list_delete(
+        &self,
+        account: AccountId,
+        id: ListId,
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         self.before("list_delete").await;
-        let answer = self.inner.list_delete(account, id).await?;
+        let answer = self.inner.list_delete(account, id, if_version).await?;
         self.after(|model, _| model.saw_list_gone(account, id, answer)).await;
         Ok(answer)
     }

@@ -28,11 +28,4 @@ impl EventLayer for Stage {
         self.world.judge(|model, _| model.saw_event(account, id, answer.as_ref()));
         Ok(answer)
     }
-
-    async fn events_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        self.before("events_tidy").await;
-        let answer = self.inner.events_tidy(before, limit).await?;
-        self.after(|model, moment| model.saw_events_tidied(moment, before, limit, answer)).await;
-        Ok(answer)
-    }
 }

@@ -34,15 +34,4 @@ impl InboundLayer for Stage {
         self.after(|model, moment| model.saw_parts_given_up(moment, &seen, &answer)).await;
         Ok(answer)
     }
-
-    async fn last_contacted_tidy(
-        &self,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<usize, StoreError> {
-        self.before("last_contacted_tidy").await;
-        let answer = self.inner.last_contacted_tidy(before, limit).await?;
-        self.after(|model, _| model.saw_last_contacted_tidied(before, limit, answer)).await;
-        Ok(answer)
-    }
 }

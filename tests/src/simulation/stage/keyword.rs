@@ -21,9 +21,14 @@ impl KeywordLayer for Stage {
         answer.map(Once::Done)
     }
 
-    async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
+    async fn keyword_delete(
+        &self,
+        account: AccountId,
+        id: KeywordId,
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         self.before("keyword_delete").await;
-        let answer = self.inner.keyword_delete(account, id).await?;
+        let answer = self.inner.keyword_delete(account, id, if_version).await?;
         self.after(|model, _| model.saw_keyword_gone(account, id, answer)).await;
         Ok(answer)
     }

@@ -2,7 +2,7 @@
 
 use super::{Stage, first};
 use crate::layer::prelude::*;
-use crate::layer::{Layer, SenderNameLayer};
+use crate::layer::{Layer, SenderNameLayer, call};
 
 impl SenderNameLayer for Stage {
     async fn sender_name_create(
@@ -22,13 +22,16 @@ impl SenderNameLayer for Stage {
         answer.map(Once::Done)
     }
 
-    async fn sender_names_approved(
+    async fn sender_name_list(
         &self,
         account: AccountId,
+        wanted: NamesWanted,
     ) -> Result<Vec<SenderName>, StoreError> {
-        self.before("sender_names_approved").await;
-        let answer = self.inner.sender_names_approved(account).await?;
-        self.world.judge(|model, moment| model.saw_approved(moment, account, &answer));
+        self.before(call::of_names(wanted)).await;
+        let answer = self.inner.sender_name_list(account, wanted).await?;
+        if wanted == NamesWanted::Approved {
+            self.world.judge(|model, moment| model.saw_approved(moment, account, &answer));
+        }
         Ok(answer)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Stage, done, first};
 use crate::layer::prelude::*;
-use crate::layer::{Layer, WebhookLayer};
+use crate::layer::{Layer, WebhookLayer, call};
 use crate::simulation::trace::Detail;
 
 impl WebhookLayer for Stage {
@@ -28,7 +28,7 @@ impl WebhookLayer for Stage {
         id: EndpointId,
         change: EndpointChange,
         at: Timestamp,
-    ) -> Result<Option<Endpoint>, StoreError> {
+    ) -> Result<Option<Endpoint>, CommitError<Changed>> {
         self.before("endpoint_update").await;
         let asked = change.clone();
         let answer = self.inner.endpoint_update(account, id, change, at).await?;
@@ -42,9 +42,10 @@ impl WebhookLayer for Stage {
         &self,
         account: AccountId,
         id: EndpointId,
-    ) -> Result<bool, StoreError> {
+        if_version: IfVersion,
+    ) -> Result<bool, CommitError<Changed>> {
         self.before("endpoint_delete").await;
-        let answer = self.inner.endpoint_delete(account, id).await?;
+        let answer = self.inner.endpoint_delete(account, id, if_version).await?;
         self.after(|model, moment| model.saw_endpoint_gone(moment, account, id, answer)).await;
         Ok(answer)
     }
@@ -81,11 +82,13 @@ impl WebhookLayer for Stage {
         answer.map(Once::Done)
     }
 
-    async fn replays_due(&self, at: Timestamp, limit: usize) -> Result<Vec<Endpoint>, StoreError> {
-        self.before("replays_due").await;
-        let answer = self.inner.replays_due(at, limit).await?;
-        self.world.note("finds replays", Detail::Count(answer.len()));
-        self.world.judge(|model, _| model.saw_replays_due(at, limit, &answer));
+    async fn endpoint_list(&self, wanted: EndpointsWanted) -> Result<Vec<Endpoint>, StoreError> {
+        self.before(call::of_endpoints(wanted)).await;
+        let answer = self.inner.endpoint_list(wanted).await?;
+        if let EndpointsWanted::ReplaysDue { at, limit } = wanted {
+            self.world.note("finds replays", Detail::Count(answer.len()));
+            self.world.judge(|model, _| model.saw_replays_due(at, limit, &answer));
+        }
         Ok(answer)
     }
 
@@ -137,13 +140,5 @@ impl WebhookLayer for Stage {
         let answer = self.inner.delivery_log(delivery).await;
         self.after(|model, moment| model.saw_test_logged(moment, logged)).await;
         answer
-    }
-
-    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        self.before("deliveries_tidy").await;
-        let answer = self.inner.deliveries_tidy(before, limit).await?;
-        self.after(|model, moment| model.saw_deliveries_tidied(moment, before, limit, answer))
-            .await;
-        Ok(answer)
     }
 }

@@ -107,7 +107,7 @@ impl Caller {
             }
             BookDeed::ListRename(id) => {
                 let name = Some("Friends".to_owned());
-                let change = ListChange { name, description: None };
+                let change = ListChange { name, ..ListChange::default() };
                 self.expect("renaming a list", handle.list_update(id, change).await, &missing);
             }
             BookDeed::ListDelete(id) => {

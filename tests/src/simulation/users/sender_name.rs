@@ -2,7 +2,7 @@
 
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, SenderNameId};
-use sms_core::sender_name::Decision;
+use sms_core::sender_name::review::Decision;
 
 use super::caller::Caller;
 

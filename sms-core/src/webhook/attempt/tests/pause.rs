@@ -3,7 +3,7 @@
 use super::*;
 use crate::webhook::pause::Pause;
 
-/// A 429 that asks for so many seconds.
+/// A 429 that asks for this many seconds.
 fn too_many(retry_after: u64, began: Timestamp, at: Timestamp) -> AttemptPlan {
     AttemptPlan {
         status_code: Some(429),
@@ -61,7 +61,7 @@ fn attempts_in_flight_when_a_pause_began_add_no_failure() {
     let failed = attempt(Err(DeliveryError::Timeout), seconds(46));
     (_, endpoint, _) = recorded(&failed, &held(), &endpoint);
     assert_eq!((endpoint.consecutive_failures, endpoint.pause), (3, Some(a_pause(41, 55))));
-    // A success, too; the pause goes on.
+    // A success, too; the pause continues.
     (_, endpoint, _) = recorded(&attempt(Ok(()), seconds(47)), &held(), &endpoint);
     assert_eq!((endpoint.consecutive_failures, endpoint.pause), (0, Some(a_pause(41, 55))));
 }

@@ -15,6 +15,7 @@ use super::book::BookModel;
 use super::first_send::FirstSend;
 use super::inbox::InboxModel;
 use super::log::LogModel;
+use super::replies::RepliesModel;
 use crate::simulation::model::check::Check;
 
 /// The expected state of an account.
@@ -44,6 +45,8 @@ pub struct AccountModel {
     pub inbox: InboxModel,
     /// Its keywords.
     pub keywords: BTreeMap<KeywordId, Keyword>,
+    /// Their replies.
+    pub replies: RepliesModel,
     /// Its endpoints.
     pub endpoints: BTreeSet<EndpointId>,
     /// Its event log.
@@ -85,6 +88,7 @@ impl AccountModel {
             book: BookModel::default(),
             inbox: InboxModel::default(),
             keywords: BTreeMap::new(),
+            replies: RepliesModel::default(),
             endpoints: BTreeSet::new(),
             log: LogModel::default(),
             messages: BTreeSet::new(),

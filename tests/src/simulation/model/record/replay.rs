@@ -4,7 +4,8 @@ use sms_core::event::position::Position;
 use sms_core::ids::EndpointId;
 use sms_core::service::replay::ReplayRequest;
 use sms_core::webhook::endpoint::Endpoint;
-use sms_core::webhook::replay::{ReplayBegun, ReplayRefused};
+use sms_core::webhook::replay::ReplayBegun;
+use sms_core::webhook::replay::plan::ReplayRefused;
 
 /// A request for a replay that is under way.
 #[derive(Debug)]
