@@ -39,6 +39,8 @@ ALONE = {"sms-test-hostile/attacks": None, "sms-http/http": "memory_bound"}
 COUNTS = ["passed", "failed", "ignored"]
 # A program that runs for so many minutes hangs, on a slow machine too.
 MOST_MINUTES = 30
+# So many lines of what a failed test said are repeated at the end, where they are looked for.
+MOST_LINES = 40
 # What has to end if this is interrupted.
 running = set()
 PARSER = argparse.ArgumentParser(
@@ -116,6 +118,21 @@ def stop(program):
     program.wait()
 
 
+def words_of(test, said):
+    """What a failed test said: its beginning, which has the reason, and its end."""
+    section = rf"^---- {re.escape(test)}(?: stdout)? ----\n(.*?)(?=^---- .* ----$|^failures:$|\Z)"
+    found = re.search(section, said, re.MULTILINE | re.DOTALL)
+    # The frames of a backtrace say less than the rig's report does.
+    lines = re.split(r"^stack backtrace:$", found[1], flags=re.MULTILINE)[0] if found else ""
+    lines = lines.strip().splitlines()
+    half = MOST_LINES // 2
+    return lines if len(lines) <= MOST_LINES else [*lines[:half], "...", *lines[-half:]]
+
+
+def indented(lines):
+    return "".join(f"\n        {line}" for line in lines)
+
+
 class Summary:
     def __init__(self):
         self.began = time.monotonic()
@@ -132,9 +149,9 @@ class Summary:
             if isinstance(status, str):
                 failed.append(status)
             # What a program says last explains an end without the name of a test.
-            last = "".join(f"\n        {line}" for line in said.splitlines()[-5:])
-            unnamed = [f"exit status {status}; it said last:{last}"]
-            self.failed += [f"{name}: {test}" for test in failed or unnamed]
+            unnamed = [f"exit status {status}; it said last:{indented(said.splitlines()[-5:])}"]
+            explained = [f"{test}{indented(words_of(test, said))}" for test in failed]
+            self.failed += [f"{name}: {test}" for test in explained or unnamed]
 
     def close(self):
         if self.failed:
