@@ -1,6 +1,6 @@
-//! Tests of the HTTP side. The foundations are tested with a small API that stands for any
-//! (`sample`); the APIs themselves as the server puts them together, over the default store
-//! (`rig`); and the server as its users meet it, as a process (`process`).
+//! Tests of the whole server over HTTP: the APIs and the console as it puts them together, over the
+//! default store (`rig`), and the server as its users meet it, as a process (`process`). What the
+//! web framework promises for any API is tested beside it, in `sms-http/tests/web`.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
@@ -14,15 +14,12 @@ mod api_key;
 mod auth;
 mod bad_input;
 mod balance;
-mod body;
 mod body_room;
 mod browser;
 mod campaign;
 mod campaign_send;
-mod client_address;
 #[cfg(target_os = "linux")]
 mod clock_step;
-mod connection;
 mod console;
 mod console_account;
 mod console_fields;
@@ -38,12 +35,11 @@ mod conversation;
 mod cursor_list;
 mod delivery;
 mod described;
-mod docs_page;
+mod docs_pages;
 mod document;
 mod documented;
 mod door;
 mod endpoints;
-mod error;
 mod event;
 mod event_reader;
 mod event_stream;
@@ -53,11 +49,9 @@ mod flood;
 mod forced_outcome;
 mod fresh;
 mod handles;
-mod head;
 mod heavy_work;
 mod hooks;
 mod if_match;
-mod intake;
 mod keyword;
 mod link;
 mod list;
@@ -71,19 +65,16 @@ mod message_quote;
 mod message_send;
 mod metrics;
 mod number;
-mod openapi;
 mod operations;
 mod opt_out;
 mod originator;
 #[path = "../../../tests/suite/pages.rs"]
 mod pages;
-mod param;
 mod process;
 mod rate_limit;
 mod rate_limit_shared;
 mod rig;
 mod rolling_deploy;
-mod sample;
 mod sandbox;
 mod sandbox_months;
 mod secret_door;
@@ -101,7 +92,6 @@ mod server_outage;
 mod server_postgres;
 mod short_link;
 mod short_link_postgres;
-mod slow_reader;
 mod smpp_failover;
 mod smpp_fault;
 mod smpp_inbound;
@@ -110,13 +100,14 @@ mod smpp_receipt;
 mod smpp_send;
 mod smpp_stop;
 mod smpp_world;
+#[path = "../../../sms-http/tests/web/socket.rs"]
 mod socket;
 mod statistics;
 mod stranger;
 mod template;
 mod tenancy;
 mod test_key;
-mod turn;
+#[path = "../../../sms-http/tests/web/watched.rs"]
 mod watched;
 mod webhook;
 mod webhook_libraries;

@@ -1,4 +1,7 @@
-//! A server on a loopback socket, and clients that speak HTTP by hand.
+//! A server on a loopback socket, and clients that speak HTTP by hand. The tests of `sms-server` use
+//! this file, too.
+
+#![allow(dead_code, reason = "each program of tests needs a part")]
 
 use std::net::SocketAddr;
 use std::time::Duration;

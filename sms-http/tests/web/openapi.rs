@@ -1,7 +1,7 @@
 //! The document is OpenAPI 3.1 and says what the server does.
 //!
 //! The checks here are structural. A validator of the whole specification can be run on the file
-//! that `SMS_OPENAPI_OUT` names: `SMS_OPENAPI_OUT=api.json cargo test -p sms-server openapi`.
+//! that `SMS_OPENAPI_OUT` names: `SMS_OPENAPI_OUT=api.json cargo test -p sms-http openapi`.
 
 use std::collections::BTreeSet;
 

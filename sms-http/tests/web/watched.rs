@@ -1,5 +1,7 @@
 //! All that tests log is watched for what no log may hold, and a test can read what its own thread
-//! logged.
+//! logged. The tests of `sms-server` use this file, too.
+
+#![allow(dead_code, reason = "each program of tests needs a part")]
 
 use std::cell::RefCell;
 use std::io;
