@@ -52,7 +52,7 @@ impl fmt::Debug for StoreAddress {
 #[derive(Debug, Clone, Copy)]
 pub struct End {
     flag: &'static str,
-    pub(super) variable: &'static str,
+    pub(crate) variable: &'static str,
 }
 
 /// What is copied.

@@ -11,11 +11,11 @@ use std::fmt;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Id};
 
-use crate::{route_settings, secrets};
 use crate::cli::Cli;
 use crate::copy_command::{FROM, TO};
 use crate::settings::SettingsRefused;
 use crate::used_flags::UsedFlags;
+use crate::{route_settings, secrets};
 
 /// What the names of variables of this project begin with.
 const OURS: &str = "SMS_";

@@ -47,7 +47,7 @@ pub struct BadSetting {
 }
 
 /// Every setting of a route, as the end of its variable. The table above says what each means.
-pub(super) const ALL: [&str; 17] = [
+pub(crate) const ALL: [&str; 17] = [
     "URL",
     "PASSWORD",
     "PASSWORD_FILE",
@@ -94,13 +94,13 @@ pub fn read(name: &str, variables: Variables<'_>) -> Result<RouteSettings, Vec<B
 const TIME: &str = "must be 100ms to 10m";
 
 /// What the variables of a route begin with: `SMS_ROUTE_MAIN_`.
-pub(super) fn prefix(name: &str) -> String {
+pub(crate) fn prefix(name: &str) -> String {
     let upper = name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     format!("{PREFIX}{upper}_")
 }
 
 /// What the variables of all routes begin with.
-pub(super) const PREFIX: &str = "SMS_ROUTE_";
+pub(crate) const PREFIX: &str = "SMS_ROUTE_";
 
 /// Reads the variables of one route, and notes what is wrong with them. What is invalid is left as
 /// it is by default, so that the rest is checked as well. Where the account itself is invalid, the

@@ -22,7 +22,7 @@ const FLAGS: [(&str, &str); 3] =
     [("database-url", DATABASE_URL), ("admin-token", ADMIN_TOKEN), ("secret-key", SECRET_KEY)];
 
 /// The variables of the secrets. Each may have `_FILE` at its end.
-pub(super) const VARIABLES: [&str; 3] = [DATABASE_URL, ADMIN_TOKEN, SECRET_KEY];
+pub(crate) const VARIABLES: [&str; 3] = [DATABASE_URL, ADMIN_TOKEN, SECRET_KEY];
 
 /// What `--help` says of the secrets.
 pub const HELP: &str = "\
@@ -110,7 +110,7 @@ pub fn secret(variable: &str) -> Result<Option<Hidden>, SecretRefused> {
 }
 
 /// The same, with another environment.
-pub(super) fn look_up(variable: &str, look: Look<'_>) -> Result<Option<Hidden>, SecretRefused> {
+pub(crate) fn look_up(variable: &str, look: Look<'_>) -> Result<Option<Hidden>, SecretRefused> {
     let found = secret_setting(variable, look, &|file| std::fs::read_to_string(file))?;
     Ok(found.map(Hidden))
 }
