@@ -178,7 +178,7 @@ impl Paths {
         let document = parts.document();
         let apis = admin::apis(&parts.sms, parts.sandbox.as_ref());
         let token = &parts.token;
-        let path_of = |path| format!("{}{path}", admin::PREFIX);
+        let path_of = |path: &str| format!("{}{path}", admin::PREFIX);
         Self {
             table: self.table.with_api(admin::PREFIX, apis, |operation| token.guard(operation)),
             doors: self.doors.with(admin::PREFIX, parts.door(Entry::OperatorApi)),

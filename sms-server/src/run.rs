@@ -26,7 +26,7 @@
 //! # How they stop
 //!
 //! All at once: listeners finish their requests and workers their claims, each within
-//! [`TIME_TO_STOP`]. The data is closed last, with the end of [`run_with`].
+//! `TIME_TO_STOP`. The data is closed last, with the end of [`run_with`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
