@@ -55,8 +55,8 @@ impl Failures {
     }
 }
 
-/// A cell that no spreadsheet takes for a formula. A number in E.164 stays as it is, because the file
-/// is read again.
+/// A cell that no spreadsheet takes for a formula. A number in E.164 stays as it is, because the
+/// file is read again.
 fn harmless_or_number(cell: &str) -> String {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
     if cell.strip_prefix('+').is_some_and(is_number) { cell.to_owned() } else { harmless(cell) }

@@ -16,8 +16,8 @@
 //! 9. **Metrics** are collected before any part runs that counts something.
 //! 10. **The console** gets its files, and the clock of the data: sessions end by it, also in a
 //!     sandbox.
-//! 11. **The operator's listener** listens, if it has an address to itself. It is the last part that
-//!     an operator's mistake can stop.
+//! 11. **The operator's listener** listens, if it has an address to itself. It is the last part
+//!     that an operator's mistake can stop.
 //! 12. **The demo account** is made while nothing else uses the service.
 //! 13. **Workers** begin to send, to deliver webhooks and to tidy.
 //! 14. **Tasks** keep the metrics and the demo's number up to date.

@@ -1,5 +1,5 @@
-//! A server on a loopback socket, and clients that speak HTTP by hand. The tests of `sms-server` use
-//! this file, too.
+//! A server on a loopback socket, and clients that speak HTTP by hand. The tests of `sms-server`
+//! use this file, too.
 
 #![allow(dead_code, reason = "each program of tests needs a part")]
 

@@ -1,7 +1,7 @@
 //! The examples of both documents: what a server answers when an account's story is told to it.
 //!
-//! After a change on purpose, `SMS_UPDATE_GOLDEN=1 cargo test -p sms-server document examples` writes
-//! them anew; they become part of the documents with the next build.
+//! After a change on purpose, `SMS_UPDATE_GOLDEN=1 cargo test -p sms-server document examples`
+//! writes them anew; they become part of the documents with the next build.
 
 use std::path::PathBuf;
 use std::sync::Arc;
