@@ -45,6 +45,9 @@ impl Route for Printer {
             messages.iter().map(print).collect()
         })
     }
+
+    /// A real route keeps its connection here, and reports what comes back.
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
 }
 
 /// A page of your own.
@@ -73,7 +76,7 @@ pub(crate) async fn first_key(sms: &Sms) -> Result<String, Error> {
     operator.number_create(NumberInput::shared("07700 900001")).await?;
     let account = operator.account_create(NewAccountInput::active("Bistro", 100)).await?;
     let created = operator.api_key_create(account.id, Mode::Live, None).await?;
-    Ok(created.key.as_str().to_owned())
+    Ok(created.key.reveal().to_owned())
 }
 
 #[tokio::main]

@@ -11,6 +11,7 @@ mod error;
 mod head;
 mod intake;
 mod openapi;
+mod openapi_problems;
 mod param;
 mod sample;
 mod slow_reader;

@@ -11,7 +11,7 @@ use sms_http::web::error_page;
 use sms_http::web::openapi::document_3_0;
 use sms_server::app::error_codes;
 
-use crate::openapi::problems;
+use crate::openapi_problems::problems;
 use crate::rig::Rig;
 
 /// The document as the committed file shows it, or the file written anew.

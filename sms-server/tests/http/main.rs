@@ -65,6 +65,8 @@ mod message_quote;
 mod message_send;
 mod metrics;
 mod number;
+#[path = "../../../sms-http/tests/web/openapi_problems.rs"]
+mod openapi_problems;
 mod operations;
 mod opt_out;
 mod originator;
