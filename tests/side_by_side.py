@@ -29,13 +29,13 @@ from pathlib import Path
 CARGO = ["cargo", "test", "--workspace", "--all-features"]
 # The programs that take longest, longest first. The others take seconds.
 LONGEST = [
-    "sms-store-postgres/conformance", "sms-http/http", "sms-tests/suite", "sms-copy/copy",
+    "sms-store-postgres/conformance", "sms-server/http", "sms-tests/suite", "sms-copy/copy",
     "sms-store-postgres/replicas", "sms-core/sms_core", "sms-store-sqlite/conformance",
     "sms-core/planning", "sms-store-sqlite/files", "sms-store-sqlite/faults", "sms-smpp/peer",
 ]
 # What measures a server under attack runs when nothing else does: programs, and the tests of each by
 # a part of their name, or all of them.
-ALONE = {"sms-test-hostile/attacks": None, "sms-http/http": "memory_bound"}
+ALONE = {"sms-test-hostile/attacks": None, "sms-server/http": "memory_bound"}
 COUNTS = ["passed", "failed", "ignored"]
 # A program that runs for so many minutes hangs, on a slow machine too.
 MOST_MINUTES = 30
@@ -63,7 +63,7 @@ def programs():
 
 
 def package_name(package_id):
-    """The name in `path+file:///x/tests#sms-tests@0.1.0`, or in `path+file:///x/sms-http#0.1.0`."""
+    """The name in `path+file:///x/tests#sms-tests@0.1.0`, or in `path+file:///x/sms-server#0.1.0`."""
     url, fragment = package_id.split("#")
     return fragment.split("@")[0] if "@" in fragment else url.split("/")[-1]
 

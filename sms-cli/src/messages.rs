@@ -9,7 +9,7 @@ use futures_util::TryStreamExt as _;
 use sms_client::Timestamp;
 use sms_client::ids::{BatchId, CampaignId, MessageId};
 use sms_client::message::{Direction, Message, MessageFilter, MessageStatus};
-use sms_files::failures::MARK;
+use sms_core::text::cell::MARK;
 
 use crate::context::Context;
 use crate::failure::Failure;

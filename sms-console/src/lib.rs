@@ -39,7 +39,6 @@ pub mod query;
 pub mod refusal;
 pub mod reply;
 pub mod said;
-pub mod sandbox;
 pub mod sign_in;
 pub mod visit;
 pub mod way_back;

@@ -9,13 +9,13 @@ use poem::http::Uri;
 use sms_core::Sms;
 use sms_core::account::{Account, Mode};
 use sms_core::ids::{Id, Kind};
+use sms_core::service::sandbox::SandboxClock;
 use sms_core::service::{AccountHandle, Operator};
 use sms_core::time::Timestamp;
 
 use crate::form::Form;
 use crate::query::Query;
 use crate::reply::Trouble;
-use crate::sandbox::SandboxClock;
 
 /// What every page may use. A server has one.
 #[derive(Debug, Clone)]

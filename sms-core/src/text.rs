@@ -7,12 +7,13 @@
 //!   [`append_opt_out_line`] adds the opt-out line of marketing messages. [`full_name`] is what a
 //!   person is called.
 //! - [`stop_word`] and [`first_word`] read inbound messages; [`is_blank`] recognises an empty one.
-//! - [`shown`] makes untrusted text safe for a terminal.
+//! - [`shown`] makes untrusted text safe for a terminal, [`cell`] for a spreadsheet.
 //!
 //! Everything here is a plain function of its arguments. Recipients, credits, the codes of links,
 //! saved templates and the effects of an opt-out live elsewhere.
 
 pub(crate) mod blank;
+pub mod cell;
 pub(crate) mod encoding;
 pub(crate) mod full_name;
 pub mod gsm7;

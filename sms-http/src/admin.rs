@@ -3,15 +3,16 @@
 //! Envelope and errors are the same as in the API. The bearer token is the operator's. The commands
 //! of the server binary call this API.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use poem::http::Method;
 use poem_openapi::OpenApiService;
 use serde_json::Value;
 use sms_core::Sms;
+use sms_core::service::sandbox::SandboxClock;
 
 use crate::failure;
-use crate::sandbox::Sandbox;
 use crate::web::intake::IntakeLimits;
 use crate::web::openapi::{DocumentRules, OwnPath, Rate, document};
 
@@ -44,8 +45,8 @@ pub type Apis = (
     clock::ClockApi,
 );
 
-/// The handlers of a service, and of its sandbox, if it has one.
-pub fn apis(sms: &Sms, sandbox: Option<&Sandbox>) -> Apis {
+/// The handlers of a service, and of the clock of its sandbox, if it is one.
+pub fn apis(sms: &Sms, clock: Option<&Arc<dyn SandboxClock>>) -> Apis {
     (
         account::AccountApi::new(sms.clone()),
         api_key::ApiKeyApi::new(sms.clone()),
@@ -54,13 +55,13 @@ pub fn apis(sms: &Sms, sandbox: Option<&Sandbox>) -> Apis {
         sender_name::SenderNameApi::new(sms.clone()),
         inbound::InboundApi::new(sms.clone()),
         route::RouteApi::new(sms.clone()),
-        clock::ClockApi::new(sandbox.cloned()),
+        clock::ClockApi::new(sms.clone(), clock.cloned()),
     )
 }
 
 /// The operator API of a service, for its document.
-pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()> {
-    let apis = apis(sms, sandbox);
+pub fn service(sms: &Sms, clock: Option<&Arc<dyn SandboxClock>>) -> OpenApiService<Apis, ()> {
+    let apis = apis(sms, clock);
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
 }
 

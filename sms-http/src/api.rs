@@ -29,7 +29,7 @@ pub mod event_stream;
 pub mod export;
 pub mod gate;
 pub mod idempotency;
-pub(crate) mod key_standing;
+pub mod key_standing;
 pub mod keyword;
 pub mod link;
 pub mod list;

@@ -1,7 +1,7 @@
 //! Maps the core's errors to HTTP. Only this module knows the status of each code.
 
 use poem::http::StatusCode;
-pub(crate) use sms_core::error::causes;
+use sms_core::error::causes;
 use sms_core::store::StoreError;
 use sms_core::{Error, FieldError};
 

@@ -42,7 +42,7 @@ const LINES_AT_ONCE: u32 = 20;
 
 /// A place that takes a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub enum Entry {
     /// The API, with a key.
     Api,
     /// The operator's API, with the operator's token.
@@ -57,7 +57,7 @@ pub(crate) enum Entry {
 
 impl Entry {
     /// The name in the log and in the metrics.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Api => "api",
             Self::OperatorApi => "operator_api",
@@ -70,7 +70,7 @@ impl Entry {
 
 /// Bounds how often an address comes with a wrong secret, at all entries together.
 #[derive(Debug)]
-pub(crate) struct SecretDoor {
+pub struct SecretDoor {
     in_vain: CrowdLimiter<AddressBlock>,
     tokens: TokenGuesses,
     known: Known,
@@ -79,7 +79,8 @@ pub(crate) struct SecretDoor {
 }
 
 impl SecretDoor {
-    pub(crate) fn new(stopwatch: Stopwatch) -> Self {
+    /// A door that has seen no secret, and counts by this clock.
+    pub fn new(stopwatch: Stopwatch) -> Self {
         let lines = Gcra::new(LINES_PER_SECOND, LINES_AT_ONCE);
         Self {
             in_vain: CrowdLimiter::new(Gcra::new(PER_SECOND, AT_ONCE), stopwatch.clone()),
@@ -92,7 +93,11 @@ impl SecretDoor {
 
     /// Looks up the key or cookie with this hash. `from` is the address of the client; `None` for a
     /// request that came over no socket, which is not counted.
-    pub(crate) async fn look_up<T>(
+    ///
+    /// # Errors
+    ///
+    /// 429 if the address came with too many wrong secrets, or what `looking_up` failed with.
+    pub async fn look_up<T>(
         &self,
         entry: Entry,
         hash: KeyHash,
@@ -128,7 +133,11 @@ impl SecretDoor {
 
     /// Whether `given` is the operator's token. `operator` is `None` where the operator does not
     /// sign in: then no token is right.
-    pub(crate) fn is_operator(
+    ///
+    /// # Errors
+    ///
+    /// 429 if the address came with too many wrong secrets.
+    pub fn is_operator(
         &self,
         entry: Entry,
         given: OperatorHash,

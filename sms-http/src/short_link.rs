@@ -17,13 +17,13 @@ use sms_core::link::{Link, LinkCode};
 use sms_core::{Error, Sms};
 use tokio::time::timeout;
 
-use crate::domain_error::causes;
 use crate::rate_limit::crowd::CrowdLimiter;
 use crate::rate_limit::{Gcra, Stopwatch};
 use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
 use crate::web::operation::{Operation, operation};
 use crate::web::path_param::PathParams;
+use sms_core::error::causes;
 
 /// The path.
 pub const PATTERN: &str = "/l/{code}";

@@ -57,7 +57,7 @@ fn every_command_of_the_pages_is_run_or_says_why_not() {
 
 #[test]
 fn the_tests_that_run_commands_of_the_pages_exist() {
-    let files = ["sms-cli/tests/cli/documented.rs", "sms-http/tests/http/documented.rs"];
+    let files = ["sms-cli/tests/cli/documented.rs", "sms-server/tests/http/documented.rs"];
     let tests = files.map(|file| fs::read_to_string(root().join(file)).unwrap()).concat();
     for (prefix, known) in &COMMANDS {
         match known {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use serde_json::{Value, json};
-use sms_http::server::cli::Cli;
-use sms_http::server::run;
-use sms_http::server::secrets::Hidden;
+use sms_server::cli::Cli;
+use sms_server::run;
+use sms_server::secrets::Hidden;
 
 /// The longest a test waits for anything.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);

@@ -36,7 +36,7 @@ fn root() -> &'static Path {
 }
 
 fn document() -> Value {
-    let path = root().join("../sms-http/tests/golden/openapi.json");
+    let path = root().join("../sms-server/tests/golden/openapi.json");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 

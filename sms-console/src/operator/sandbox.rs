@@ -7,6 +7,7 @@ use sms_core::inbound::MAX_BODY;
 use sms_core::number::{Holder, Number};
 use sms_core::originator::Originator;
 use sms_core::phone::parse_any;
+use sms_core::service::sandbox::SandboxClock;
 
 use crate::form::{FieldTroubles, Form};
 use crate::format::{full_time, number};
@@ -18,7 +19,6 @@ use crate::part::head::head;
 use crate::place::{Place, operator};
 use crate::reply::{Outcome, Page, Reply, Trouble};
 use crate::said::Said;
-use crate::sandbox::SandboxClock;
 use crate::visit::{OperatorVisit, Visit};
 
 const PATH: &str = "/console/operator/sandbox";

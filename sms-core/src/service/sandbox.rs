@@ -1,6 +1,9 @@
 //! Moving the clock by hand: months pass in moments, with everything that falls due on the way.
 
+use std::fmt;
 use std::time::Duration;
+
+use async_trait::async_trait;
 
 use super::sms::Sms;
 use super::wake::Work;
@@ -12,6 +15,20 @@ use crate::time::Timestamp;
 const PORTION: usize = 100;
 /// How often work that is due now is tried before it counts as stuck.
 const MOST_LOOKS: usize = 1_000;
+
+/// The clock of a sandbox: a server whose operator moves the clock by hand.
+#[async_trait]
+pub trait SandboxClock: fmt::Debug + Send + Sync {
+    /// How far the clock was moved since the start.
+    fn moved(&self) -> Duration;
+
+    /// Moves the clock, and returns when everything that fell due on the way is done.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails or due work cannot be done. The clock stays at that time.
+    async fn advance(&self, by: Duration) -> Result<(), Error>;
+}
 
 impl Sms {
     /// Moves the service's clock forward by `by`. It stops at each time at which something is due

@@ -1,12 +1,14 @@
 //! `/clock`: the clock of a sandbox. Other servers answer 404.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::service::sandbox::SandboxClock;
 
 use super::tag::Tag;
 use crate::request_body;
-use crate::sandbox::Sandbox;
 use crate::web::body::Body;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
@@ -35,24 +37,25 @@ struct ClockShape {
 }
 
 impl ClockShape {
-    fn of(sandbox: &Sandbox) -> Self {
-        Self { now: sandbox.sms().now().into(), moved_seconds: sandbox.moved().as_secs() }
+    fn of(sms: &Sms, clock: &dyn SandboxClock) -> Self {
+        Self { now: sms.now().into(), moved_seconds: clock.moved().as_secs() }
     }
 }
 
 /// The handlers of `/clock`.
 #[derive(Debug)]
 pub struct ClockApi {
-    sandbox: Option<Sandbox>,
+    sms: Sms,
+    clock: Option<Arc<dyn SandboxClock>>,
 }
 
 impl ClockApi {
-    pub(super) fn new(sandbox: Option<Sandbox>) -> Self {
-        Self { sandbox }
+    pub(super) fn new(sms: Sms, clock: Option<Arc<dyn SandboxClock>>) -> Self {
+        Self { sms, clock }
     }
 
-    fn sandbox(&self) -> Result<&Sandbox, ApiError> {
-        self.sandbox.as_ref().ok_or_else(ApiError::not_found)
+    fn clock(&self) -> Result<&dyn SandboxClock, ApiError> {
+        self.clock.as_deref().ok_or_else(ApiError::not_found)
     }
 }
 
@@ -64,7 +67,7 @@ impl ClockApi {
     #[oai(path = "/", method = "get", operation_id = "clock_get")]
     #[expect(clippy::unused_async, reason = "handlers are async")]
     async fn get(&self) -> Result<Answer<ClockShape>, ApiError> {
-        Ok(Answer::new(ClockShape::of(self.sandbox()?)))
+        Ok(Answer::new(ClockShape::of(&self.sms, self.clock()?)))
     }
 
     /// Advance the clock
@@ -73,9 +76,9 @@ impl ClockApi {
     /// in a sandbox; elsewhere 404.
     #[oai(path = "/", method = "post", operation_id = "clock_advance")]
     async fn advance(&self, body: Body<ClockInput>) -> Result<Answer<ClockShape>, ApiError> {
-        let sandbox = self.sandbox()?;
+        let clock = self.clock()?;
         let ClockInput { advance_seconds } = checked(body)?;
-        sandbox.advance(Duration::from_secs(advance_seconds)).await?;
-        Ok(Answer::new(ClockShape::of(sandbox)))
+        clock.advance(Duration::from_secs(advance_seconds)).await?;
+        Ok(Answer::new(ClockShape::of(&self.sms, clock)))
     }
 }

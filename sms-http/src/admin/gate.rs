@@ -28,7 +28,7 @@ impl OperatorToken {
     }
 
     /// The hash of the token.
-    pub(crate) fn hash(&self) -> OperatorHash {
+    pub fn hash(&self) -> OperatorHash {
         self.hash
     }
 
@@ -57,9 +57,12 @@ impl std::fmt::Debug for OperatorToken {
 
 /// The door before what only the operator may do.
 #[derive(Debug, Clone)]
-pub(crate) struct OperatorDoor {
+pub struct OperatorDoor {
+    /// The token that it admits.
     pub token: OperatorToken,
+    /// Counts wrong tokens.
     pub secrets: Arc<SecretDoor>,
+    /// Where the token is taken: a name for the log and the metrics.
     pub entry: Entry,
 }
 

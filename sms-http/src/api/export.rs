@@ -8,16 +8,16 @@ use futures_util::stream::{self, Stream, StreamExt};
 use poem::Body;
 use poem_openapi::ApiResponse;
 use poem_openapi::payload::Binary;
+use sms_core::error::causes;
 use sms_core::ids::AccountId;
 use sms_core::message::{Direction, ErrorCode, Message, MessageFilter};
 use sms_core::page::{Cursor, Limit, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::service::AccountHandle;
+use sms_core::text::cell::{MARK, harmless};
 use sms_core::time::{Timestamp, london};
-use sms_files::failures::{MARK, harmless};
 
 use super::whole_read::to_its_end;
-use crate::domain_error::causes;
 use crate::web::error::ApiError;
 
 /// The most rows of an export.

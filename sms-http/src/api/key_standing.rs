@@ -27,7 +27,7 @@ impl Standing for OfKey {
 }
 
 /// Why somebody would not be admitted any more; `None` if they would.
-pub(crate) fn lost(found: Found) -> Option<Lost> {
+pub fn lost(found: Found) -> Option<Lost> {
     let (reason, message) = match found {
         Found::Admitted => return None,
         Found::KeyRevoked => ("key_revoked", "the key was revoked: use another"),

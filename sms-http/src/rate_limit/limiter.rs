@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use sms_core::error::causes;
 use sms_core::ids::ApiKeyId;
 use sms_core::store::StoreError;
 use tokio::time::timeout;
 
 use super::{Gcra, SECOND, Verdict};
-use crate::domain_error::causes;
 
 /// The longest that a request waits for the database.
 const PATIENCE: Duration = Duration::from_millis(500);

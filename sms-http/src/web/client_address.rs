@@ -120,7 +120,7 @@ impl AddressBlock {
 
 impl AddressBlock {
     /// The block as a number, which differs from those of all other blocks.
-    pub(crate) fn number(self) -> u128 {
+    pub fn number(self) -> u128 {
         match self.0 {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
             IpAddr::V6(address) => address.to_bits(),

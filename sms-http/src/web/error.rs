@@ -71,8 +71,8 @@ impl ApiError {
         self
     }
 
-    /// The headers that belong to the answer.
-    pub(crate) fn headers(&self) -> &[(HeaderName, HeaderValue)] {
+    /// The headers that belong to the answer, such as `Retry-After`.
+    pub fn headers(&self) -> &[(HeaderName, HeaderValue)] {
         &self.0.headers
     }
 

@@ -77,7 +77,7 @@ impl Endpoint for Page {
 }
 
 /// Whether a header lists this value, without a weight of zero.
-pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
+pub fn lists(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|item| {
         let mut parts = item.split(';').map(str::trim);

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
-use sms_http::server::cli::Cli;
-use sms_http::server::run::run;
+use sms_server::cli::Cli;
+use sms_server::run::run;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 

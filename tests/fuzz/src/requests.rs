@@ -25,9 +25,9 @@ use sms_core::text::split;
 use sms_http::admin::gate::OperatorToken;
 use sms_http::api::EventStreams;
 use sms_http::rate_limit::{Gcra, Stopwatch};
-use sms_http::server::app::{AppParts, whole_app};
 use sms_http::web::client_address::TrustedProxies;
 use sms_http::web::intake::{Intake, IntakeLimits};
+use sms_server::app::{AppParts, whole_app};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::service;

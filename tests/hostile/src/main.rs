@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use sms_http::server::cli::Cli;
-use sms_http::server::run as serve;
+use sms_server::cli::Cli;
+use sms_server::run as serve;
 
 use attack::Kind;
 use failed::Failed;

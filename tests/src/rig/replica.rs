@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use sms_http::server::settings::Settings;
-use sms_http::server::{Additions, logging, run_with};
+use sms_server::settings::Settings;
+use sms_server::{Additions, logging, run_with};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::carrier::Carrier;

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use sms_http::server::settings::Settings as ServerSettings;
-use sms_http::server::{logging, run};
+use sms_server::settings::Settings as ServerSettings;
+use sms_server::{logging, run};
 use sms_test_postgres::{Durability, Server as Postgres};
 use sqlx::{Connection, PgConnection, Row};
 use tokio::time::{Instant, sleep, timeout};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sms_core::Error;
+use sms_core::error::causes;
 use sms_core::event::kinds::Kinds;
 use sms_core::event::log::{EventRequest, ReadFrom};
 use sms_core::event::position::Position;
@@ -15,7 +16,6 @@ use super::ending::Ending;
 use super::frame;
 use super::hub::Seat;
 use crate::api::whole_read::to_its_end;
-use crate::domain_error::causes;
 use crate::web::standing::Followed;
 
 /// Counts the streams that the server ended, by reason.

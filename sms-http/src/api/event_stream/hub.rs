@@ -10,6 +10,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sms_core::Sms;
+use sms_core::error::causes;
 use sms_core::event::position::Position;
 use sms_core::ids::AccountId;
 use sms_core::service::{Caller, Wake, Work};
@@ -20,7 +21,6 @@ use tokio::time::sleep;
 
 use super::ending::Ending;
 use super::limits::StreamLimits;
-use crate::domain_error::causes;
 
 /// The streams that are open.
 const OPEN: &str = "sms_event_streams";
