@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::audit::Books;
 use super::fleet::Network;
-use super::http::{ask, request};
+use super::http::{ask_patiently, request};
 use super::load::{Crowd, KEYED};
 use super::receiver::Receiver;
 use super::records::Records;
@@ -100,7 +100,9 @@ async fn unserved(site: &Site, world: &World) -> Vec<Violation> {
     for addr in site.fleet.addresses.all() {
         for _ in 0..AFTERWARDS {
             let bytes = bytes.clone();
-            asked.spawn(async move { ask(addr, &bytes).await.map_or(0, |answer| answer.status) });
+            asked.spawn(async move {
+                ask_patiently(addr, &bytes).await.map_or(0, |answer| answer.status)
+            });
         }
     }
     let answers = asked.join_all().await.into_iter().filter(|status| *status != 200);

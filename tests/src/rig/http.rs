@@ -10,6 +10,8 @@ use tokio::time::{sleep, timeout};
 
 /// How long a client waits for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(6);
+/// How long the rig waits where an answer has to come, however busy the machine is.
+const LONG_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A whole answer.
 #[derive(Debug, Clone)]
@@ -42,6 +44,11 @@ pub(super) fn request(
 /// Sends a request; `None` when no whole answer came.
 pub(super) async fn ask(addr: SocketAddr, request: &[u8]) -> Option<Answer> {
     timeout(PATIENCE, answered(addr, request)).await.ok()?
+}
+
+/// The answer that has to come; `None` when no whole one did.
+pub(super) async fn ask_patiently(addr: SocketAddr, request: &[u8]) -> Option<Answer> {
+    timeout(LONG_PATIENCE, answered(addr, request)).await.ok()?
 }
 
 async fn answered(addr: SocketAddr, request: &[u8]) -> Option<Answer> {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::audit::rules;
 use super::fleet::{Network, OPERATOR};
-use super::http::{ask, request};
+use super::http::{ask_patiently, request};
 use super::receiver::Receiver;
 use super::records::Records;
 use super::scene::drain;
@@ -52,7 +52,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
 
     let send = json!({ "to": numbers(), "body": "the rig" });
     let bytes = request(("POST", "/api/v1/messages"), &world.accounts[0].key, "", &send);
-    let status = ask(addr, &bytes).await.map_or(0, |answer| answer.status);
+    let status = ask_patiently(addr, &bytes).await.map_or(0, |answer| answer.status);
     if status != 201 {
         return Err(RigFailed::Setup { path: "/api/v1/messages".to_owned(), status });
     }
@@ -119,7 +119,7 @@ async fn handed_over(site: &Site, replica: usize, bound: Duration) -> Result<(),
 /// How many outcomes a server could not record, because it had lost its lease.
 async fn lost_outcomes(addr: std::net::SocketAddr) -> usize {
     let bytes = request(("GET", "/metrics"), OPERATOR, "", &Value::Null);
-    let page = ask(addr, &bytes).await.map(|answer| answer.text).unwrap_or_default();
+    let page = ask_patiently(addr, &bytes).await.map(|answer| answer.text).unwrap_or_default();
     let lines = page.lines().filter_map(|line| line.strip_prefix("sms_hand_overs_lost_total "));
     lines.filter_map(|count| count.parse::<usize>().ok()).sum()
 }

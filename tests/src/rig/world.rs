@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::RigFailed;
 use super::fleet::{OPERATOR, now};
-use super::http::{ask, request};
+use super::http::{ask_patiently, request};
 use super::receiver::Temper;
 use super::records::Records;
 
@@ -121,7 +121,7 @@ pub(super) async fn call(
     token: &str,
     body: &Value,
 ) -> Result<Value, RigFailed> {
-    let answer = ask(addr, &request(("POST", path), token, "", body)).await;
+    let answer = ask_patiently(addr, &request(("POST", path), token, "", body)).await;
     let status = answer.as_ref().map_or(0, |answer| answer.status);
     match answer {
         Some(mut answer) if status == 201 || status == 200 => Ok(answer.body["data"].take()),

@@ -1,6 +1,7 @@
 //! Queries whose every row is a violation. Each is one statement, so it sees one snapshot of the
 //! database, whatever else is going on.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sqlx::{PgConnection, Row};
@@ -142,8 +143,9 @@ const AT_THE_END: [Rule; 3] = [
     ),
 ];
 
-/// Transactions that are open and idle.
-const STALE: &str = "SELECT 'session ' || pid AS subject FROM pg_stat_activity
+/// Transactions that are open and idle, each with the moment since when it is.
+const STALE: &str = "SELECT concat('session ', pid, ', idle in a transaction since ', state_change)
+        AS subject FROM pg_stat_activity
     WHERE state LIKE 'idle in transaction%' AND state_change < now() - $1 * interval '1 ms'";
 /// How long a transaction may be idle under load.
 pub(in crate::rig) const BUSY: Duration = Duration::from_secs(5);
@@ -176,17 +178,22 @@ pub(in crate::rig) async fn stale_at_rest(
     stale(db, Duration::ZERO, UNTIL_QUIET).await
 }
 
-/// Polls until there are none, because a query may catch one in the middle.
+/// Polls until none is left that was there at the first look. A query may catch a transaction
+/// between two of its statements, and on a busy machine each look may catch another one.
 async fn stale(
     db: &mut PgConnection,
     age: Duration,
     bound: Duration,
 ) -> Result<Vec<Violation>, RigFailed> {
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-    let mut found = Vec::new();
-    comes_true(bound, async || {
+    let mut look = async || -> Result<BTreeSet<String>, RigFailed> {
         let rows = sqlx::query(STALE).bind(age).fetch_all(&mut *db).await?;
-        found = rows.iter().map(|row| row.get::<String, _>("subject")).collect();
+        Ok(rows.iter().map(|row| row.get("subject")).collect())
+    };
+    let mut found = look().await?;
+    comes_true(bound, async || {
+        let still = look().await?;
+        found.retain(|session| still.contains(session));
         Ok(found.is_empty())
     })
     .await?;
