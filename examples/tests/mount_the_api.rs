@@ -21,7 +21,7 @@ async fn the_mounted_api_takes_a_message_and_the_route_of_the_program_carries_it
     sent.assert_status(StatusCode::CREATED);
     let sent: Value = sent.json().await.value().deserialize();
     let id = sent["data"]["messages"][0]["id"].as_str().unwrap();
-    assert_eq!(sms.dispatch_due(10).await.unwrap(), 1);
+    assert_eq!(sms.dispatch_due(10).await.unwrap().sent, 1);
 
     let found = client.get(format!("/sms/api/v1/messages/{id}"));
     let found = found.header("authorization", &authorization).send().await;

@@ -73,6 +73,7 @@ impl EventStreams {
 
     /// The same streams for the people of the console: neither they nor their programs take the
     /// places of the other.
+    #[must_use]
     pub fn of_console(&self) -> Self {
         Self { entrance: Entrance::Console, ..self.clone() }
     }

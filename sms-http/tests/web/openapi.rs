@@ -3,7 +3,7 @@
 //! The checks here are structural. A validator of the whole specification can be run on the file
 //! that `SMS_OPENAPI_OUT` names: `SMS_OPENAPI_OUT=api.json cargo test -p sms-http openapi`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::openapi_problems::problems;
 use crate::sample::Sample;
