@@ -127,6 +127,20 @@ fn the_web_framework_knows_nothing_of_messages() {
     }
 }
 
+/// Whoever mounts the API compiles what it needs, and no store, network or program.
+#[test]
+fn the_http_crate_depends_on_the_core_alone() {
+    let manifest = fs::read_to_string(root().join("sms-http/Cargo.toml")).unwrap();
+    let section = manifest.split("\n[").find_map(|part| part.strip_prefix("dependencies]\n"));
+    let lines = section.unwrap().lines();
+    let named: BTreeSet<&str> = lines.filter_map(|line| line.split(['.', ' ']).next()).collect();
+    let ours: Vec<&&str> = named.iter().filter(|name| name.starts_with("sms-")).collect();
+    assert_eq!(ours, [&"sms-core"]);
+    for heavy in ["clap", "metrics-exporter-prometheus", "mimalloc", "reqwest", "rustix", "sqlx"] {
+        assert!(!named.contains(heavy), "{heavy}");
+    }
+}
+
 #[test]
 fn every_test_that_the_limits_and_the_defences_name_exists() {
     let mut sources = String::new();
