@@ -14,6 +14,10 @@ import { serverStart } from './server.js';
  * @property {import('playwright-core').Browser} browser
  */
 
+// The longest that a job may take, in milliseconds. Some questions to the browser have no limit of
+// their own, and a browser that never answers them would hold up the check for good.
+const LONGEST = 180_000;
+
 /**
  * Starts a server and a browser for the tests of a file.
  * @param {Record<string, string>} [settings]
@@ -29,7 +33,7 @@ export function stage(settings = {}, prepare = async () => {}) {
   after(async () => {
     await stage.browser?.close();
     await stage.server?.stop();
-  });
+  }, { timeout: LONGEST });
   return stage;
 }
 
@@ -45,7 +49,7 @@ export function stage(settings = {}, prepare = async () => {}) {
  * @param {import('playwright-core').BrowserContextOptions} [options]
  */
 export function job(stage, promise, who, path, job, options) {
-  test(promise, async () => {
+  test(promise, { timeout: LONGEST }, async () => {
     const { page, context, alarms } = await pageOpen(stage.browser, stage.server, options);
     try {
       await signIn(page, stage.server, who, path);
